@@ -62,7 +62,7 @@ type OpenWork struct {
 
 // Command is a shell command that the agent ran.
 type Command struct {
-	Position        // of the call
+	Position // of the call
 	CallID   string
 	Text     string
 	Test     bool     // it runs tests, judged by the command's words
