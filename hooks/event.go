@@ -1,0 +1,102 @@
+package hooks
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/tidwall/gjson"
+
+	"github.com/reseat-dev/reseat/internal/client"
+)
+
+// The events that our programs are installed for, as both clients spell them.
+const (
+	PreCompact       = "PreCompact"
+	PostCompact      = "PostCompact"
+	SessionStart     = "SessionStart"
+	UserPromptSubmit = "UserPromptSubmit"
+)
+
+// Where a SessionStart comes from (its source field).
+const (
+	SourceStartup = "startup"
+	SourceResume  = "resume"
+	SourceClear   = "clear"
+	SourceCompact = "compact"
+	SourceFork    = "fork"
+)
+
+// Event is a hook's payload. A field that is missing, or of another type than
+// the clients give it, is empty: no client sends all of them.
+type Event struct {
+	Client         client.Client
+	Name           string // hook_event_name
+	SessionID      string // session_id: the main session's, also inside a subagent
+	TranscriptPath string // transcript_path; null for a Codex session that isn't kept
+	CWD            string // cwd
+	Source         string // source, SessionStart only
+	Trigger        string // trigger: manual or auto, PreCompact and PostCompact only
+	AgentID        string // agent_id, inside a subagent, from the versions that send it
+	AgentType      string // agent_type
+	TurnID         string // turn_id (Codex), prompt_id (Claude): the same in one turn
+	Model          string // model
+	PermissionMode string // permission_mode
+	Instructions   string // custom_instructions, PreCompact of Claude only
+	HasPrompt      bool   // prompt was there; its text is never kept
+	ClientPrompt   bool   // the prompt was written by the client in the user's name
+}
+
+// ErrNoSession is what Decode returns where the payload names no session: what
+// belongs to nobody is delivered to nobody.
+var ErrNoSession = fmt.Errorf("the payload names no session_id")
+
+// Decode reads a payload of client c. Unknown fields are ignored.
+func Decode(c client.Client, doc []byte) (Event, error) {
+	if !gjson.ValidBytes(doc) {
+		return Event{}, fmt.Errorf("the payload isn't valid JSON")
+	}
+	e := Event{Client: c}
+	var prompt string
+	texts := map[string]*string{
+		"hook_event_name":     &e.Name,
+		"session_id":          &e.SessionID,
+		"transcript_path":     &e.TranscriptPath,
+		"cwd":                 &e.CWD,
+		"source":              &e.Source,
+		"trigger":             &e.Trigger,
+		"agent_id":            &e.AgentID,
+		"agent_type":          &e.AgentType,
+		"model":               &e.Model,
+		"permission_mode":     &e.PermissionMode,
+		"custom_instructions": &e.Instructions,
+		"prompt":              &prompt,
+	}
+	gjson.ParseBytes(doc).ForEach(func(key, value gjson.Result) bool {
+		if value.Type != gjson.String {
+			return true
+		}
+		if dst, ok := texts[key.Str]; ok {
+			*dst = value.Str
+		}
+		if key.Str == "turn_id" || key.Str == "prompt_id" && e.TurnID == "" {
+			e.TurnID = value.Str
+		}
+		e.HasPrompt = e.HasPrompt || key.Str == "prompt"
+		return true
+	})
+	e.ClientPrompt = writtenByClient(prompt)
+	if strings.TrimSpace(e.SessionID) == "" {
+		return e, ErrNoSession
+	}
+	return e, nil
+}
+
+// writtenByClient tells a prompt that Claude Code submits in the user's name:
+// the end of a background agent (seen on 2.1.332).
+func writtenByClient(prompt string) bool {
+	return strings.HasPrefix(strings.TrimLeft(prompt, " \t\r\n"), "<task-notification>")
+}
+
+// InSubagent reports whether the event says of itself that it belongs to a
+// subagent. False proves nothing on versions that don't say so: see Ability.
+func (e Event) InSubagent() bool { return e.AgentID != "" }

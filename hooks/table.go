@@ -1,0 +1,147 @@
+package hooks
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/reseat-dev/reseat/internal/client"
+)
+
+// Ability is what a client version's events prove. The facts were seen on the
+// real clients, each against a stub model on loopback; an unknown newer version
+// counts like the newest one here, an unknown version like the newest too.
+type Ability struct {
+	// Since is the first version of the row.
+	Since string
+	// RunsHooks: SessionStart(compact) and the compaction events are fired.
+	RunsHooks bool
+	// MarksSubagents: the events of a subagent's compaction carry agent_id.
+	// Where it is false they look exactly like the main session's.
+	MarksSubagents bool
+	// ForkHasOwnID: SessionStart of a fork carries the fork's own session id.
+	// Where it is false it comes as "resume" under the parent's id.
+	ForkHasOwnID bool
+	// PostFirst: PostCompact runs before SessionStart(compact), and
+	// SessionStart(compact) is queued until the next turn. So a record must
+	// have been armed by PostCompact, and a SessionStart without one proves a
+	// compaction only together with a boundary that no record has used.
+	PostFirst bool
+	// KnowsTrace: the form of the record that shows an injected context in the
+	// transcript is known for this version.
+	KnowsTrace bool
+}
+
+// table lists the versions at which something changed, oldest first.
+var table = map[client.Client][]Ability{
+	client.Claude: {
+		{Since: "0", KnowsTrace: true, RunsHooks: true},
+		{Since: "2.1.214", KnowsTrace: true, RunsHooks: true, ForkHasOwnID: true},
+		{Since: "2.1.324", KnowsTrace: true, RunsHooks: true, ForkHasOwnID: true, MarksSubagents: true},
+	},
+	client.Codex: {
+		{Since: "0", MarksSubagents: true, PostFirst: true},
+		{Since: "0.133.0", MarksSubagents: true, PostFirst: true, RunsHooks: true, KnowsTrace: true, ForkHasOwnID: true},
+	},
+}
+
+// newestTried is the newest version of each client that was run.
+var newestTried = map[client.Client]string{
+	client.Claude: "2.1.332",
+	client.Codex:  "0.171.0",
+}
+
+// Can is what version of client c proves. An empty or unreadable version counts
+// as the newest known.
+func Can(c client.Client, version string) Ability {
+	rows := table[c]
+	if len(rows) == 0 {
+		return Ability{}
+	}
+	if _, ok := parseVersion(version); !ok {
+		return rows[len(rows)-1]
+	}
+	found := rows[0]
+	for _, row := range rows {
+		if CompareVersions(row.Since, version) <= 0 {
+			found = row
+		}
+	}
+	return found
+}
+
+// NewestTried is the newest version of c that was run against reseat.
+func NewestTried(c client.Client) string { return newestTried[c] }
+
+// OldestSupported is the first version of c that fires what a directive needs.
+func OldestSupported(c client.Client) string {
+	for _, row := range table[c] {
+		if row.RunsHooks {
+			return row.Since
+		}
+	}
+	return ""
+}
+
+// VersionFromEnv reads the version that Claude Code puts into its hooks'
+// environment: AI_AGENT=claude-code_2-1-332_harness. Empty where it doesn't.
+func VersionFromEnv(c client.Client, getenv func(string) string) string {
+	if c != client.Claude {
+		return ""
+	}
+	rest, ok := strings.CutPrefix(getenv("AI_AGENT"), "claude-code_")
+	if !ok {
+		return ""
+	}
+	version, _, _ := strings.Cut(rest, "_")
+	version = strings.ReplaceAll(version, "-", ".")
+	if _, ok := parseVersion(version); !ok {
+		return ""
+	}
+	return version
+}
+
+// CompareVersions compares two dotted versions by their numbers: -1, 0 or 1.
+// What follows a "-" or "+" is ignored; a version that can't be read is newer
+// than every other.
+func CompareVersions(a, b string) int {
+	va, oka := parseVersion(a)
+	vb, okb := parseVersion(b)
+	switch {
+	case !oka && !okb:
+		return 0
+	case !oka:
+		return 1
+	case !okb:
+		return -1
+	}
+	for i := range va {
+		if va[i] != vb[i] {
+			if va[i] < vb[i] {
+				return -1
+			}
+			return 1
+		}
+	}
+	return 0
+}
+
+func parseVersion(s string) (v [3]int, ok bool) {
+	s = strings.TrimPrefix(strings.TrimSpace(s), "v")
+	if i := strings.IndexAny(s, "-+ "); i >= 0 {
+		s = s[:i]
+	}
+	if s == "" {
+		return v, false
+	}
+	for i, part := range strings.SplitN(s, ".", 4) {
+		if i == len(v) {
+			break
+		}
+		n, err := strconv.Atoi(part)
+		if err != nil || n < 0 {
+			return v, false
+		}
+		v[i] = n
+	}
+	return v, true
+}
