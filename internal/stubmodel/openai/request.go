@@ -3,9 +3,10 @@ package openai
 import (
 	"net/http"
 	"strings"
-	"time"
 
 	"github.com/tidwall/gjson"
+
+	"github.com/reseat-dev/reseat/internal/stubmodel"
 )
 
 // Kind says what a request is for.
@@ -14,22 +15,27 @@ type Kind string
 // The kinds of requests.
 const (
 	Turn       Kind = "turn"       // a model request of a turn
-	Compaction Kind = "compaction" // a request to shorten the context, of any of the three mechanisms
-	Other      Kind = "other"      // anything else: the model list, a WebSocket upgrade, an unknown path
+	Compaction Kind = "compaction" // shortens the context, by any mechanism
+	Other      Kind = "other"      // the model list, a WebSocket upgrade, an unknown path
 )
 
 // Mechanism says how a compaction was asked for.
 type Mechanism string
 
-// The mechanisms of Codex, as seen on 0.133.0, 0.139.0 and 0.171.0.
+// The mechanisms of Codex.
 const (
-	Local    Mechanism = "local"     // an ordinary request whose last user message asks for a summary: every provider not named OpenAI
-	RemoteV1 Mechanism = "remote-v1" // POST .../responses/compact: a provider named OpenAI on 0.133 and 0.139
-	RemoteV2 Mechanism = "remote-v2" // an ordinary request with a compaction_trigger item: a provider named OpenAI on 0.171
+	// Local is an ordinary request whose newest item is a user message that
+	// asks for a summary: every provider that isn't named OpenAI.
+	Local Mechanism = "local"
+	// RemoteV1 is POST .../responses/compact: a provider named OpenAI on
+	// 0.133.0 and 0.139.0.
+	RemoteV1 Mechanism = "remote-v1"
+	// RemoteV2 is an ordinary request whose newest item is a
+	// compaction_trigger: a provider named OpenAI on 0.171.0.
+	RemoteV2 Mechanism = "remote-v2"
 )
 
-// checkpointPrompt begins the user message with which Codex asks for a summary
-// (local compaction, 0.133.0 to 0.171.0).
+// checkpointPrompt begins the user message with which Codex asks for a summary.
 const checkpointPrompt = "You are performing a CONTEXT CHECKPOINT COMPACTION"
 
 // Message is one message of a request's input, its text parts joined.
@@ -40,46 +46,35 @@ type Message struct {
 
 // Request is one request that a client made.
 type Request struct {
-	Number    int // from 1, in the order in which the stub had read them
-	At        time.Time
-	Method    string
-	Path      string // without the query
-	Header    http.Header
+	stubmodel.Request
 	Kind      Kind
-	Mechanism Mechanism // of a compaction, else empty
+	Mechanism Mechanism // of a compaction, else ""
 	Thread    string    // the client's thread id; a subagent's is its own
-	Body      string    // as sent
-	Input     []Message // the messages of the input, in order
-	Status    int       // what the stub answered; 0 while it is still at it
+	Messages  []Message // of the input, in order
 }
 
-// read classifies a request by its path and body.
-func read(r *http.Request, body []byte) Request {
-	req := Request{
-		At:     time.Now(),
-		Method: r.Method,
-		Path:   r.URL.Path,
-		Header: r.Header.Clone(),
-		Kind:   Other,
-		Thread: r.Header.Get("thread-id"),
-		Body:   string(body),
-	}
-	if r.Method != http.MethodPost {
+// Read tells what a request is for. It never fails: what it doesn't know is
+// Other, and a body that isn't JSON has no messages.
+func Read(raw stubmodel.Request) Request {
+	req := Request{Request: raw, Kind: Other, Thread: raw.Header.Get("Thread-Id")}
+	path, _, _ := strings.Cut(raw.Path, "?")
+	isCompact := strings.HasSuffix(path, "/responses/compact")
+	if raw.Method != http.MethodPost || !isCompact && !strings.HasSuffix(path, "/responses") {
 		return req
 	}
-	parsed := gjson.Parse(req.Body)
 	if req.Thread == "" {
-		req.Thread = parsed.Get("prompt_cache_key").String()
+		req.Thread = gjson.GetBytes(raw.Body, "prompt_cache_key").String()
 	}
-	input := parsed.Get("input")
-	req.Input = messages(input)
+	input := gjson.GetBytes(raw.Body, "input")
+	req.Messages = messages(input)
+	newest := newestItem(input)
 	switch {
-	case strings.HasSuffix(req.Path, "/responses/compact"):
+	case isCompact:
 		req.Kind, req.Mechanism = Compaction, RemoteV1
-	case !strings.HasSuffix(req.Path, "/responses"):
-	case lastItem(input).Get("type").String() == "compaction_trigger":
+	case newest.Get("type").String() == "compaction_trigger":
 		req.Kind, req.Mechanism = Compaction, RemoteV2
-	case asksForSummary(input):
+	case newest.Get("role").String() == "user" && strings.HasPrefix(text(newest), checkpointPrompt):
+		// Only the newest: an older one in a history is a person's own words.
 		req.Kind, req.Mechanism = Compaction, Local
 	default:
 		req.Kind = Turn
@@ -87,24 +82,19 @@ func read(r *http.Request, body []byte) Request {
 	return req
 }
 
-// asksForSummary reports whether the newest input item is Codex's own request
-// for a summary. An older one in the history isn't: it would be the session's
-// second turn.
-func asksForSummary(input gjson.Result) bool {
-	last := lastItem(input)
-	return last.Get("role").String() == "user" && strings.HasPrefix(text(last), checkpointPrompt)
-}
-
-func lastItem(input gjson.Result) gjson.Result {
-	var last gjson.Result
+func newestItem(input gjson.Result) gjson.Result {
+	var newest gjson.Result
 	input.ForEach(func(_, item gjson.Result) bool {
-		last = item
+		newest = item
 		return true
 	})
-	return last
+	return newest
 }
 
 func messages(input gjson.Result) []Message {
+	if input.Type == gjson.String { // the API's short form of one user message
+		return []Message{{Role: "user", Text: input.String()}}
+	}
 	var out []Message
 	input.ForEach(func(_, item gjson.Result) bool {
 		if role := item.Get("role").String(); role != "" {
@@ -130,10 +120,10 @@ func text(item gjson.Result) string {
 	return b.String()
 }
 
-// Texts returns the texts of the request's messages with that role, in order.
+// Texts returns the texts of the messages with that role, in order.
 func (r Request) Texts(role string) []string {
 	var out []string
-	for _, m := range r.Input {
+	for _, m := range r.Messages {
 		if m.Role == role {
 			out = append(out, m.Text)
 		}
@@ -144,7 +134,7 @@ func (r Request) Texts(role string) []string {
 // Holding returns the messages whose text contains s, in order.
 func (r Request) Holding(s string) []Message {
 	var out []Message
-	for _, m := range r.Input {
+	for _, m := range r.Messages {
 		if strings.Contains(m.Text, s) {
 			out = append(out, m)
 		}
@@ -155,7 +145,7 @@ func (r Request) Holding(s string) []Message {
 // Count says how often s occurs in the texts of all messages together.
 func (r Request) Count(s string) int {
 	n := 0
-	for _, m := range r.Input {
+	for _, m := range r.Messages {
 		n += strings.Count(m.Text, s)
 	}
 	return n
@@ -164,37 +154,55 @@ func (r Request) Count(s string) int {
 // Outputs returns the texts of the tool results in the input, in order.
 func (r Request) Outputs() []string {
 	var out []string
-	gjson.Get(r.Body, "input").ForEach(func(_, item gjson.Result) bool {
+	gjson.GetBytes(r.Body, "input").ForEach(func(_, item gjson.Result) bool {
 		if strings.HasSuffix(item.Get("type").String(), "_call_output") {
-			out = append(out, item.Get("output").String())
+			out = append(out, outputText(item.Get("output")))
 		}
 		return true
 	})
 	return out
 }
 
+// outputText reads a tool result, which is a string or an array of parts.
+func outputText(output gjson.Result) string {
+	if output.Type == gjson.String {
+		return output.String()
+	}
+	var b strings.Builder
+	output.ForEach(func(_, part gjson.Result) bool {
+		b.WriteString(part.Get("text").String())
+		return true
+	})
+	return b.String()
+}
+
 // tool is a tool as a request offers it.
 type tool struct {
-	name      string
 	kind      string // "function", "custom", ...
 	namespace string // of a tool inside a namespace, else ""
 }
 
-// tools lists what the request offers, tools inside a namespace included.
+// tools lists what the request offers by name, also what stands inside a
+// namespace.
 func (r Request) tools() map[string]tool {
 	offered := map[string]tool{}
-	gjson.Get(r.Body, "tools").ForEach(func(_, t gjson.Result) bool {
+	gjson.GetBytes(r.Body, "tools").ForEach(func(_, t gjson.Result) bool {
 		name := t.Get("name").String()
-		offered[name] = tool{name: name, kind: t.Get("type").String()}
+		offered[name] = tool{kind: t.Get("type").String()}
 		t.Get("tools").ForEach(func(_, inner gjson.Result) bool {
-			offered[inner.Get("name").String()] = tool{
-				name:      inner.Get("name").String(),
-				kind:      inner.Get("type").String(),
-				namespace: name,
-			}
+			offered[inner.Get("name").String()] = tool{kind: inner.Get("type").String(), namespace: name}
 			return true
 		})
 		return true
 	})
 	return offered
+}
+
+// Tools lists the names of the tools that the request offers.
+func (r Request) Tools() []string {
+	var names []string
+	for name := range r.tools() {
+		names = append(names, name)
+	}
+	return names
 }
