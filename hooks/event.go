@@ -2,6 +2,7 @@ package hooks
 
 import (
 	"fmt"
+	"path/filepath"
 	"strings"
 
 	"github.com/tidwall/gjson"
@@ -97,6 +98,22 @@ func writtenByClient(prompt string) bool {
 	return strings.HasPrefix(strings.TrimLeft(prompt, " \t\r\n"), "<task-notification>")
 }
 
-// InSubagent reports whether the event says of itself that it belongs to a
-// subagent. False proves nothing on versions that don't say so: see Ability.
-func (e Event) InSubagent() bool { return e.AgentID != "" }
+// InSubagent reports whether the event belongs to a subagent: it says so, or,
+// as on Codex 0.133.0, which sends the main session's id and no agent_id, its
+// transcript is another thread's. False proves nothing on the versions of
+// Claude Code that don't say so: see Ability.
+func (e Event) InSubagent() bool {
+	return e.AgentID != "" || e.Client == client.Codex && e.ofAnotherThread()
+}
+
+// ofAnotherThread compares the session with the thread whose rollout it is:
+// rollout-2026-11-29T15-26-34-<thread id>.jsonl. What isn't named like that
+// tells nothing.
+func (e Event) ofAnotherThread() bool {
+	const length = len("01a227ea-449e-7f32-b337-c740edbe89df")
+	name, ok := strings.CutSuffix(filepath.Base(e.TranscriptPath), ".jsonl")
+	if !ok || !strings.HasPrefix(name, "rollout-") || len(name) < length || len(e.SessionID) != length {
+		return false
+	}
+	return name[len(name)-length:] != e.SessionID
+}

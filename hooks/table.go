@@ -15,8 +15,9 @@ type Ability struct {
 	Since string
 	// RunsHooks: SessionStart(compact) and the compaction events are fired.
 	RunsHooks bool
-	// MarksSubagents: the events of a subagent's compaction carry agent_id.
-	// Where it is false they look exactly like the main session's.
+	// MarksSubagents: the events of a subagent's compaction can be told from
+	// the main session's, see Event.InSubagent. Where it is false they look
+	// exactly like those.
 	MarksSubagents bool
 	// ForkHasOwnID: SessionStart of a fork carries the fork's own session id.
 	// Where it is false it comes as "resume" under the parent's id.
