@@ -1,0 +1,79 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+// claudeHooks is the table of what is installed for Claude Code.
+var claudeHooks = []struct {
+	event, program string
+	timeout        int // seconds
+}{
+	{"PreCompact", "reseat-precompact", 30},
+	{"SessionStart", "reseat-directive", 15},
+	{"UserPromptSubmit", "reseat-directive", 10},
+	{"PostCompact", "reseat-directive", 10},
+}
+
+// installClaude installs our hooks into the home's Claude Code settings.
+func installClaude(t *testing.T, h *home) {
+	t.Helper()
+	settings := readSettings(t, h)
+	for _, hook := range claudeHooks {
+		settings.add(hook.event, `"$HOME"/.local/bin/`+hook.program+` --runtime claude --home "$HOME"/.local/state/reseat`, hook.timeout)
+	}
+	settings.Permissions = map[string][]string{"allow": {"Read(~/.local/state/reseat/s/**)"}}
+	settings.write(t, h)
+}
+
+// settings is a settings.json that tests write.
+type settings struct {
+	Hooks       map[string][]hookGroup `json:"hooks,omitempty"`
+	Permissions map[string][]string    `json:"permissions,omitempty"`
+}
+
+type hookGroup struct {
+	Hooks []hookEntry `json:"hooks"`
+}
+
+type hookEntry struct {
+	Type    string `json:"type"`
+	Command string `json:"command"`
+	Timeout int    `json:"timeout,omitempty"`
+}
+
+func settingsPath(h *home) string { return filepath.Join(h.Dir, ".claude", "settings.json") }
+
+func readSettings(t *testing.T, h *home) *settings {
+	t.Helper()
+	var s settings
+	raw, err := os.ReadFile(settingsPath(h))
+	if err == nil {
+		err = json.Unmarshal(raw, &s)
+	}
+	if err != nil && !os.IsNotExist(err) {
+		t.Fatal(err)
+	}
+	return &s
+}
+
+func (s *settings) add(event, command string, timeout int) {
+	if s.Hooks == nil {
+		s.Hooks = map[string][]hookGroup{}
+	}
+	s.Hooks[event] = append(s.Hooks[event], hookGroup{Hooks: []hookEntry{{Type: "command", Command: command, Timeout: timeout}}})
+}
+
+func (s *settings) write(t *testing.T, h *home) {
+	t.Helper()
+	raw, err := json.MarshalIndent(s, "", "  ")
+	if err != nil {
+		t.Fatal(err)
+	}
+	h.write(t, filepath.Join(".claude", "settings.json"), string(raw)+"\n")
+}
