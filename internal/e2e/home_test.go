@@ -28,7 +28,16 @@ type home struct {
 	Bin     string // our programs
 }
 
+// newHome makes a home with our programs in it.
 func newHome(t *testing.T) *home {
+	t.Helper()
+	h := newBareHome(t)
+	putPrograms(t, h.Bin)
+	return h
+}
+
+// newBareHome makes a home without anything of ours.
+func newBareHome(t *testing.T) *home {
 	t.Helper()
 	root, err := os.MkdirTemp("", "reseat-e2e-")
 	if err != nil {
@@ -53,7 +62,6 @@ func newHome(t *testing.T) *home {
 			t.Fatal(err)
 		}
 	}
-	putPrograms(t, h.Bin)
 	h.write(t, "project/README.md", "A project.\n")
 	h.write(t, ".gitconfig", "[user]\n\tname = Example\n\temail = example@example.com\n[init]\n\tdefaultBranch = main\n")
 	h.git(t, "init", "-q")

@@ -20,9 +20,11 @@ var claudeHooks = []struct {
 	{"PostCompact", "reseat-directive", 10},
 }
 
-// installClaude installs our hooks into the home's Claude Code settings.
+// installClaude puts our programs into the home and our hooks into its Claude
+// Code settings.
 func installClaude(t *testing.T, h *home) {
 	t.Helper()
+	putPrograms(t, h.Bin)
 	settings := readSettings(t, h)
 	for _, hook := range claudeHooks {
 		settings.add(hook.event, `"$HOME"/.local/bin/`+hook.program+` --runtime claude --home "$HOME"/.local/state/reseat`, hook.timeout)
