@@ -173,6 +173,43 @@ func TestClaudeFactsOfAFork(t *testing.T) {
 	})
 }
 
+// Within one process the boundary comes to the disk late, on old versions at
+// times only after the next UserPromptSubmit.
+func TestClaudeFactsOfACompactionWithinOneProcess(t *testing.T) {
+	eachClaude(t, func(t *testing.T, version string) {
+		c := newClaude(t, version)
+		r := recordEverything(t, c)
+		s := c.startStream(t)
+		session := s.say("first").SessionID
+		s.say("second")
+		before := len(r.events(t))
+		s.say("/compact keep the numbers")
+		s.say("third")
+		s.end()
+		events := r.events(t)[before:]
+		want := []string{"PreCompact(manual)", "SubagentStop", "SessionStart(compact)", "PostCompact(manual)", "UserPromptSubmit", "Stop"}
+		if diff := cmp.Diff(want, names(events)); diff != "" {
+			t.Fatalf("events from the compaction on (-want +got):\n%s", diff)
+		}
+		checkPromptID(t, events[0], events[2], events[3])
+		for _, event := range events[:4] {
+			if n := len(boundaries(readRecords(event.Transcript))); n != 0 {
+				t.Errorf("%s: %d boundaries on disk already", event.name(), n)
+			}
+		}
+		for _, event := range events[4:] {
+			n := len(boundaries(readRecords(event.Transcript)))
+			t.Logf("%s: %d boundaries on disk", event.name(), n)
+			if n != 1 && version != "2.1.197" {
+				t.Errorf("%s: %d boundaries on disk, want 1", event.name(), n)
+			}
+		}
+		if got := boundaries(c.records(t, session)); !slices.Equal(got, []string{"manual"}) {
+			t.Errorf("boundaries: %v", got)
+		}
+	})
+}
+
 func names(events []recorded) []string {
 	var names []string
 	for _, event := range events {
