@@ -9,7 +9,7 @@ import (
 
 // Ability is what a client version's events prove. The facts were seen on the
 // real clients, each against a stub model on loopback; an unknown newer version
-// counts like the newest one here, an unknown version like the newest too.
+// counts like the newest one here, an unknown version too.
 type Ability struct {
 	// Since is the first version of the row.
 	Since string
@@ -19,9 +19,10 @@ type Ability struct {
 	// the main session's, see Event.InSubagent. Where it is false they look
 	// exactly like those.
 	MarksSubagents bool
-	// ForkHasOwnID: SessionStart of a fork carries the fork's own session id.
-	// Where it is false it comes as "resume" under the parent's id.
-	ForkHasOwnID bool
+	// ForkSource is the source that a fork's SessionStart carries. Where it
+	// isn't "fork" the event can't tell a fork from what the word says: "resume"
+	// comes under the parent's session id, "startup" under the fork's own.
+	ForkSource string
 	// PostFirst: PostCompact runs before SessionStart(compact), and
 	// SessionStart(compact) is queued until the next turn. So a record must
 	// have been armed by PostCompact, and a SessionStart without one proves a
@@ -35,13 +36,14 @@ type Ability struct {
 // table lists the versions at which something changed, oldest first.
 var table = map[client.Client][]Ability{
 	client.Claude: {
-		{Since: "0", KnowsTrace: true, RunsHooks: true},
-		{Since: "2.1.214", KnowsTrace: true, RunsHooks: true, ForkHasOwnID: true},
-		{Since: "2.1.324", KnowsTrace: true, RunsHooks: true, ForkHasOwnID: true, MarksSubagents: true},
+		{Since: "0", RunsHooks: true, KnowsTrace: true, ForkSource: SourceResume},
+		{Since: "2.1.214", RunsHooks: true, KnowsTrace: true, ForkSource: SourceFork},
+		{Since: "2.1.324", RunsHooks: true, KnowsTrace: true, ForkSource: SourceFork, MarksSubagents: true},
 	},
 	client.Codex: {
-		{Since: "0", MarksSubagents: true, PostFirst: true},
-		{Since: "0.133.0", MarksSubagents: true, PostFirst: true, RunsHooks: true, KnowsTrace: true, ForkHasOwnID: true},
+		{Since: "0", MarksSubagents: true, PostFirst: true, ForkSource: SourceStartup},
+		{Since: "0.133.0", RunsHooks: true, KnowsTrace: true, MarksSubagents: true, PostFirst: true, ForkSource: SourceStartup},
+		{Since: "0.171.0", RunsHooks: true, KnowsTrace: true, MarksSubagents: true, PostFirst: true, ForkSource: SourceFork},
 	},
 }
 
