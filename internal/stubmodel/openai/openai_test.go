@@ -201,6 +201,16 @@ func TestAPromptKeepsItsPlaceThroughACompactionInMidTurn(t *testing.T) {
 	}
 }
 
+func TestAReplyMayDependOnWhatTheRequestHolds(t *testing.T) {
+	var scenes openai.Scenes
+	scenes.Do("read it", func(r openai.Request) stubmodel.Reply { return stubmodel.Text("it says %d times x", r.Count("x")) })
+	s := serve(t, scenes.Reply)
+	_, body := post(t, s, "/responses", `{"input":[{"role":"developer","content":"xx"},{"role":"user","content":"read it"}]}`)
+	if got := gjson.Get(body, "output.0.content.0.text").String(); got != "it says 2 times x" {
+		t.Errorf("got %q", got)
+	}
+}
+
 func TestAWebSocketIsRefusedSoThatTheClientFallsBackAtOnce(t *testing.T) {
 	s := serve(t, nil)
 	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.BaseURL()+"/responses", nil)

@@ -20,22 +20,29 @@ type Scenes struct {
 
 type scene struct {
 	key     string
-	replies []stubmodel.Reply
+	replies []func(Request) stubmodel.Reply
 }
 
 // On adds replies to model requests whose newest matching user message contains
 // key. After a compaction in mid-turn the prompt is still among the retained
 // messages, so the turn goes on where it was. Used up: an empty reply.
 func (s *Scenes) On(key string, replies ...stubmodel.Reply) {
+	for _, reply := range replies {
+		s.Do(key, func(Request) stubmodel.Reply { return reply })
+	}
+}
+
+// Do is On for a reply that depends on what the request holds.
+func (s *Scenes) Do(key string, reply func(Request) stubmodel.Reply) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, known := range s.prompts {
 		if known.key == key {
-			known.replies = append(known.replies, replies...)
+			known.replies = append(known.replies, reply)
 			return
 		}
 	}
-	s.prompts = append(s.prompts, &scene{key: key, replies: replies})
+	s.prompts = append(s.prompts, &scene{key: key, replies: []func(Request) stubmodel.Reply{reply}})
 }
 
 // OnCompaction adds replies to requests for a compaction, in order of arrival.
@@ -51,12 +58,18 @@ func (s *Scenes) Reply(_ context.Context, r Request) stubmodel.Reply {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if r.Kind == Compaction {
-		return next(&s.compactions)
+		reply, _ := next(&s.compactions)
+		return reply
 	}
-	if scene := s.newest(r); scene != nil {
-		return next(&scene.replies)
+	scene := s.newest(r)
+	if scene == nil {
+		return stubmodel.Reply{}
 	}
-	return stubmodel.Reply{}
+	reply, ok := next(&scene.replies)
+	if !ok {
+		return stubmodel.Reply{}
+	}
+	return reply(r)
 }
 
 // newest finds the scene of the latest user message that any key matches; of
@@ -77,11 +90,12 @@ func (s *Scenes) newest(r Request) *scene {
 	return nil
 }
 
-func next(replies *[]stubmodel.Reply) stubmodel.Reply {
-	if len(*replies) == 0 {
-		return stubmodel.Reply{}
+// next takes the first of what is left.
+func next[T any](left *[]T) (first T, ok bool) {
+	if len(*left) == 0 {
+		return first, false
 	}
-	first := (*replies)[0]
-	*replies = (*replies)[1:]
-	return first
+	first = (*left)[0]
+	*left = (*left)[1:]
+	return first, true
 }
