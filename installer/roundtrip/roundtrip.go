@@ -1,0 +1,199 @@
+// Package roundtrip shows that the installed hook programs work: it takes one
+// made-up session through a compaction in a throw-away home, as a client would,
+// and says what came out.
+//
+// It proves the programs, not that a client fires them: that is the doctor's
+// business.
+package roundtrip
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/tidwall/gjson"
+
+	"github.com/reseat-dev/reseat/internal/client"
+)
+
+// Programs are the two hook programs to run, as absolute paths.
+type Programs struct {
+	Precompact, Directive string
+}
+
+// Result is what one round trip came to.
+type Result struct {
+	Client    client.Client
+	Directive string   // the text that a session would have got
+	Packet    string   // the packet's folder, gone once Run has returned
+	Files     []string // name and bytes of each of its files
+	Steps     []Step
+}
+
+// Step is one run of a program.
+type Step struct {
+	Event   string
+	Program string
+	Took    time.Duration
+}
+
+// session is the made-up session's id.
+const session = "00000000-0000-4000-8000-00000000beef"
+
+// Run takes the made-up session of client c from PreCompact to the delivered
+// directive, and makes sure that a second delivery doesn't happen.
+func Run(ctx context.Context, p Programs, c client.Client) (Result, error) {
+	home, err := os.MkdirTemp("", "reseat-round-trip-")
+	if err != nil {
+		return Result{}, fmt.Errorf("making a throw-away home: %w", err)
+	}
+	defer os.RemoveAll(home)
+	t := trip{ctx: ctx, home: home, client: c, result: Result{Client: c}}
+	err = t.run(p)
+	return t.result, err
+}
+
+type trip struct {
+	ctx        context.Context
+	home       string
+	client     client.Client
+	transcript string
+	result     Result
+}
+
+func (t *trip) run(p Programs) error {
+	work := filepath.Join(t.home, "work")
+	if err := os.Mkdir(work, 0o700); err != nil {
+		return err
+	}
+	t.transcript = filepath.Join(t.home, "transcript.jsonl")
+	if err := os.WriteFile(t.transcript, []byte(t.made(work)), 0o600); err != nil {
+		return err
+	}
+	if out, err := t.hook(p.Precompact, "PreCompact", work); err != nil {
+		return err
+	} else if len(out) > 0 {
+		return fmt.Errorf("%s printed %.200q instead of nothing", p.Precompact, out)
+	}
+	if t.client == client.Codex {
+		if _, err := t.hook(p.Directive, "PostCompact", work); err != nil {
+			return err
+		}
+	}
+	out, err := t.hook(p.Directive, "SessionStart", work)
+	if err != nil {
+		return err
+	}
+	text := gjson.GetBytes(out, "hookSpecificOutput.additionalContext").Str
+	if !gjson.ValidBytes(out) || text == "" {
+		return fmt.Errorf("%s printed no directive: %.200q", p.Directive, out)
+	}
+	t.result.Directive = text
+	again, err := t.hook(p.Directive, "SessionStart", work)
+	if err != nil {
+		return err
+	}
+	if len(again) > 0 {
+		return errors.New("the directive was delivered twice")
+	}
+	return t.packet()
+}
+
+// packet finds and lists the packet that the directive speaks of.
+func (t *trip) packet() error {
+	found, err := filepath.Glob(filepath.Join(t.home, "state", "s", "*", "c", "*", "packet"))
+	if err != nil || len(found) != 1 {
+		return fmt.Errorf("%d packets were written instead of one", len(found))
+	}
+	t.result.Packet = found[0]
+	if !strings.Contains(t.result.Directive, found[0]) {
+		return errors.New("the directive doesn't name its packet")
+	}
+	entries, err := os.ReadDir(found[0])
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		info, err := e.Info()
+		if err != nil {
+			return err
+		}
+		t.result.Files = append(t.result.Files, fmt.Sprintf("%-24s %7d bytes", e.Name(), info.Size()))
+	}
+	return nil
+}
+
+// hook runs one program as the client would and returns what it printed.
+func (t *trip) hook(program, event, work string) ([]byte, error) {
+	payload, err := json.Marshal(map[string]string{
+		"session_id": session, "transcript_path": t.transcript, "cwd": work, "hook_event_name": event,
+		"trigger": "manual", "source": "compact", "turn_id": "turn-2",
+	})
+	if err != nil {
+		return nil, err
+	}
+	var out, complaint bytes.Buffer
+	cmd := exec.CommandContext(t.ctx, program, "--runtime", string(t.client), "--home", filepath.Join(t.home, "state"))
+	cmd.Env = []string{"HOME=" + t.home, "PATH=" + os.Getenv("PATH")}
+	cmd.Dir, cmd.Stdin, cmd.Stdout, cmd.Stderr = work, bytes.NewReader(payload), &out, &complaint
+	start := time.Now()
+	err = cmd.Run()
+	t.result.Steps = append(t.result.Steps, Step{Event: event, Program: filepath.Base(program), Took: time.Since(start)})
+	if err != nil {
+		return nil, fmt.Errorf("running %q for %s: %w: %s", program, event, err, strings.TrimSpace(complaint.String()))
+	}
+	if complaint.Len() > 0 {
+		return nil, fmt.Errorf("running %q for %s: %s", program, event, strings.TrimSpace(complaint.String()))
+	}
+	return out.Bytes(), nil
+}
+
+// made is a made-up transcript in the client's form.
+func (t *trip) made(work string) string {
+	const request, answer = "Count the apples in the store and write the number down.", "I have counted 41 apples so far; the cellar is left."
+	now := time.Now().UTC().Format("2006-01-02T15:04:05.000Z")
+	var lines []any
+	type m = map[string]any
+	if t.client == client.Codex {
+		text := func(kind, s string) []any { return []any{m{"type": kind, "text": s}} }
+		lines = []any{
+			m{"timestamp": now, "type": "session_meta", "payload": m{"id": session, "timestamp": now, "cwd": work, "cli_version": "0.171.0"}},
+			m{"timestamp": now, "type": "response_item", "payload": m{"type": "message", "role": "user", "content": text("input_text", request)}},
+			m{"timestamp": now, "type": "event_msg", "payload": m{"type": "user_message", "message": request}},
+			m{"timestamp": now, "type": "event_msg", "payload": m{"type": "agent_message", "message": answer}},
+			m{"timestamp": now, "type": "response_item", "payload": m{"type": "message", "role": "assistant", "content": text("output_text", answer)}},
+		}
+	} else {
+		record := func(kind, uuid string, parent any, message m) m {
+			return m{
+				"type": kind, "uuid": uuid, "parentUuid": parent, "sessionId": session, "cwd": work, "timestamp": now,
+				"version": "2.1.332", "isSidechain": false, "userType": "external", "message": message,
+			}
+		}
+		const first, second = "00000000-0000-4000-8000-000000000001", "00000000-0000-4000-8000-000000000002"
+		lines = []any{
+			record("user", first, nil, m{"role": "user", "content": request}),
+			record("assistant", second, first, m{
+				"role": "assistant", "id": "msg_made_up", "model": "made-up",
+				"content": []any{m{"type": "text", "text": answer}}, "usage": m{"input_tokens": 100, "output_tokens": 20},
+			}),
+		}
+	}
+	var b strings.Builder
+	for _, l := range lines {
+		data, err := json.Marshal(l)
+		if err != nil {
+			panic(err) // strings and maps of strings always encode
+		}
+		b.Write(data)
+		b.WriteByte('\n')
+	}
+	return b.String()
+}
