@@ -1,0 +1,191 @@
+package packet
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+)
+
+// clip is at most n bytes of s: whole runes, and a visible mark where something
+// is missing. Below the mark's own three bytes there is nothing.
+func clip(s string, n int) string {
+	const mark = "…"
+	if len(s) <= n {
+		return s
+	}
+	if n < len(mark) {
+		return ""
+	}
+	n -= len(mark)
+	for n > 0 && !utf8.RuneStart(s[n]) {
+		n--
+	}
+	return strings.TrimRight(s[:n], " \n\u200d") + mark
+}
+
+// limit is clip for texts that are kept as such: it also says how many bytes
+// were left out, in the text and as a number.
+func limit(s string, n int) (string, int64) {
+	if len(s) <= n {
+		return s, 0
+	}
+	const room = 40 // for the mark
+	keep := max(n-room, 0)
+	for keep > 0 && !utf8.RuneStart(s[keep]) {
+		keep--
+	}
+	left := len(s) - keep
+	return fmt.Sprintf("%s\n[… %d bytes left out]", s[:keep], left), int64(left)
+}
+
+// hidden reports whether a rune acts on a reader without being seen: control
+// characters, directions, tags and the like. The joiners that hold emoji and
+// some scripts together stay.
+func hidden(r rune) bool {
+	switch r {
+	case '\u200c', '\u200d':
+		return false
+	case '\u2028', '\u2029', utf8.RuneError:
+		return true
+	}
+	return unicode.IsControl(r) || unicode.Is(unicode.Cf, r)
+}
+
+// block is a text of several lines without anything hidden.
+func block(s string) string {
+	return strings.Map(func(r rune) rune {
+		if r != '\n' && r != '\t' && hidden(r) {
+			return -1
+		}
+		return r
+	}, strings.ReplaceAll(s, "\r\n", "\n"))
+}
+
+// line is a text in one line without anything hidden.
+func line(s string) string {
+	var b strings.Builder
+	space := false
+	for _, r := range s {
+		if unicode.IsSpace(r) || r == '\u2028' || r == '\u2029' {
+			space = b.Len() > 0
+			continue
+		}
+		if hidden(r) {
+			continue
+		}
+		if space {
+			b.WriteByte(' ')
+			space = false
+		}
+		b.WriteRune(r)
+	}
+	return b.String()
+}
+
+// quote marks words as somebody's: one line, at most n bytes with its marks,
+// and no mark inside that could end the quotation early.
+func quote(s string, n int) string {
+	const open, end = "“", "”"
+	s = strings.NewReplacer(open, "\"", end, "\"").Replace(line(s))
+	return open + clip(s, max(n-len(open)-len(end), 0)) + end
+}
+
+// moment is a time for a person and a model: UTC, to the second.
+func moment(t time.Time) string {
+	if t.IsZero() {
+		return "an unknown time"
+	}
+	return t.UTC().Format("2006-01-02 15:04:05 UTC")
+}
+
+// span is a duration in its largest whole unit: "3 days".
+func span(d time.Duration) string {
+	for _, unit := range []struct {
+		of   time.Duration
+		name string
+	}{{24 * time.Hour, "day"}, {time.Hour, "hour"}, {time.Minute, "minute"}, {time.Second, "second"}} {
+		if n := int64(d / unit.of); n >= 1 {
+			return count(n, unit.name)
+		}
+	}
+	return "less than a second"
+}
+
+// count is a number with its noun: "1 file", "2 files".
+func count[N int | int64](n N, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}
+
+// joined is as many whole items as fit into n bytes, and how many didn't.
+func joined(items []string, sep string, n int) (string, int) {
+	var b strings.Builder
+	for i, item := range items {
+		// Room for saying that there are more, unless this is the last.
+		need, reserve := len(item), 0
+		if b.Len() > 0 {
+			need += len(sep)
+		}
+		if i < len(items)-1 {
+			reserve = len(sep) + len("and 99999 more")
+		}
+		if b.Len()+need+reserve > n {
+			return more(b.String(), sep, len(items)-i), len(items) - i
+		}
+		if b.Len() > 0 {
+			b.WriteString(sep)
+		}
+		b.WriteString(item)
+	}
+	return b.String(), 0
+}
+
+func more(s, sep string, n int) string {
+	if s == "" {
+		return fmt.Sprintf("%d in all", n)
+	}
+	return fmt.Sprintf("%s%sand %d more", s, sep, n)
+}
+
+// shown is a path as it is, or quoted as Go does where printing it would do more
+// than show it.
+func shown(path string) string {
+	if strings.ContainsFunc(path, hidden) || !utf8.ValidString(path) {
+		return strconv.Quote(path)
+	}
+	return path
+}
+
+// withoutTornWord takes the letters off a text that touch the mark of a cut: a
+// secret that was cut in two no longer looks like one, and half of it would
+// stay.
+func withoutTornWord(s string) string {
+	const mark = "[…"
+	i := strings.LastIndex(s, mark)
+	if i < 0 {
+		i = len(s)
+	}
+	head, tail := strings.TrimRight(s[:i], " \t\n"), s[i:]
+	gap := s[len(head):i]
+	j := len(head)
+	for j > 0 && head[j-1] > ' ' && head[j-1] < utf8.RuneSelf {
+		j--
+	}
+	if end := strings.IndexByte(tail, ']'); end >= 0 {
+		k := end + 1
+		for k < len(tail) && (tail[k] == ' ' || tail[k] == '\n') {
+			k++
+		}
+		rest := k
+		for rest < len(tail) && tail[rest] > ' ' && tail[rest] < utf8.RuneSelf {
+			rest++
+		}
+		tail = tail[:k] + tail[rest:]
+	}
+	return head[:j] + gap + tail
+}
