@@ -210,6 +210,37 @@ func TestClaudeFactsOfACompactionWithinOneProcess(t *testing.T) {
 	})
 }
 
+// Headless, what would open a dialog in a terminal is refused.
+func TestClaudeFactsOfReadingOutsideTheProject(t *testing.T) {
+	eachClaude(t, func(t *testing.T, version string) {
+		c := newClaude(t, version)
+		file := c.write(t, ".local/state/reseat/s/claude-1/c/0001/packet/file.md", "the content\n")
+		c.book.Turn("read it", stubmodel.UseTools(anthropic.Read(file)), stubmodel.Text("done"))
+		readable := func(mode string) bool {
+			t.Helper()
+			session := c.say(t, "read it", "--permission-mode", mode).SessionID
+			turns := c.turns(session)
+			results := anthropic.Results(turns[len(turns)-1])
+			return len(results) == 1 && !results[0].Failed && strings.Contains(results[0].Text, "the content")
+		}
+		for _, mode := range []string{"default", "acceptEdits"} {
+			if readable(mode) {
+				t.Errorf("mode %s, no rule: the file could be read; the rule isn't needed any more", mode)
+			}
+		}
+		for _, rule := range []string{"Read(~/.local/state/reseat/s/**)", "Read(/" + c.State + "/s/**)"} {
+			s := readSettings(t, c.home)
+			s.Permissions = map[string][]string{"allow": {rule}}
+			s.write(t, c.home)
+			for _, mode := range []string{"default", "acceptEdits"} {
+				if !readable(mode) {
+					t.Errorf("mode %s, rule %s: the file couldn't be read", mode, rule)
+				}
+			}
+		}
+	})
+}
+
 func names(events []recorded) []string {
 	var names []string
 	for _, event := range events {
