@@ -70,7 +70,12 @@ func installClient(cache, name, version string) (string, error) {
 // installInto installs into a temporary folder and renames it, so that dir is
 // there whole or not at all.
 func installInto(ctx context.Context, cache, dir, name, version string) error {
-	unfinished, err := os.MkdirTemp(cache, "."+name+"-"+version+"-")
+	prefix := "." + name + "-" + version + "-"
+	leftovers, _ := filepath.Glob(filepath.Join(cache, prefix+"*"))
+	for _, leftover := range leftovers {
+		_ = os.RemoveAll(leftover) // of an install that was cut short: the lock is ours
+	}
+	unfinished, err := os.MkdirTemp(cache, prefix)
 	if err != nil {
 		return err
 	}
