@@ -95,13 +95,19 @@ type turn struct {
 // say runs one headless turn: `claude -p prompt --output-format json flags`.
 func (c *claude) say(t *testing.T, prompt string, flags ...string) turn {
 	t.Helper()
-	out := c.must(t, c.headless(prompt, flags...))
+	return c.finish(t, c.headless(prompt, flags...))
+}
+
+// finish runs a headless turn that has to succeed.
+func (c *claude) finish(t *testing.T, cmd command) turn {
+	t.Helper()
+	out := c.must(t, cmd)
 	var said turn
 	if err := json.Unmarshal([]byte(out.stdout), &said); err != nil {
-		t.Fatalf("%q: %v in %s\n%s", prompt, err, tail(out.stdout), tail(out.stderr))
+		t.Fatalf("%q: %v in %s\n%s", cmd.args, err, tail(out.stdout), tail(out.stderr))
 	}
 	if said.IsError {
-		t.Fatalf("%q: the client reports an error: %s", prompt, tail(out.stdout))
+		t.Fatalf("%q: the client reports an error: %s", cmd.args, tail(out.stdout))
 	}
 	return said
 }

@@ -28,15 +28,8 @@ type home struct {
 	Bin     string // our programs
 }
 
-// newHome makes a home with our programs in it.
-func newHome(t *testing.T) *home {
-	t.Helper()
-	h := newBareHome(t)
-	putPrograms(t, h.Bin)
-	return h
-}
-
-// newBareHome makes a home without anything of ours.
+// newBareHome makes a home without anything of ours; putPrograms and the
+// installing functions put it there.
 func newBareHome(t *testing.T) *home {
 	t.Helper()
 	root, err := os.MkdirTemp("", "reseat-e2e-")
