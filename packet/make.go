@@ -616,30 +616,14 @@ func sumOf(f file) Sum {
 // shrunk encodes within the limit, giving up what matters least first.
 func (c *Continuity) shrunk(limit int64) ([]byte, error) {
 	steps := []func(){
-		func() { c.Omitted.Files += int64(len(c.Files.Read)); c.Files.Read = nil },
-		func() {
-			for i := range c.Commands {
-				c.Omitted.ItemBytes += int64(len(c.Commands[i].Output))
-				c.Commands[i].Output = ""
-			}
-		},
-		func() { c.Requests = c.shortWords(c.Requests, 2<<10) },
-		func() { c.Omitted.Files += dropMiddle(&c.Files.Edited, 50) },
-		func() {
-			if c.Git != nil {
-				c.Git.More += int(dropMiddle(&c.Git.Changed, 20))
-			}
-		},
-		func() { c.Omitted.Commands += dropMiddle(&c.Commands, 10) },
-		func() {
-			if c.Plan != nil {
-				c.Omitted.PlanItems += dropMiddle(&c.Plan.Items, 40)
-			}
-		},
-		func() { c.Omitted.OpenWork += dropMiddle(&c.OpenWork, 20) },
-		func() { c.Opening = c.shortWords(c.Opening, 2<<10) },
-		func() { c.Instruction.Text = clip(c.Instruction.Text, 1<<10) },
-		func() { c.Omitted.Files += dropMiddle(&c.Files.Edited, 4) },
+		func() { c.Omitted.Files += dropMiddle(&c.Files.Read, 0) },
+		func() { c.shorten(2<<10, 0) },
+		func() { c.keep(50, 20) },
+		func() { c.shorten(1<<10, 0) },
+		func() { c.keep(20, 10) },
+		func() { c.shorten(400, 0) },
+		func() { c.keep(4, 4) },
+		func() { c.shorten(150, 0) },
 	}
 	for {
 		data, err := c.Encode()
@@ -654,14 +638,54 @@ func (c *Continuity) shrunk(limit int64) ([]byte, error) {
 	}
 }
 
-func (c *Continuity) shortWords(l []Words, n int) []Words {
-	short := slices.Clone(l)
-	for i := range short {
-		text, cut := limit(short[i].Text, n)
-		short[i].Text, short[i].Cut = text, short[i].Cut+cut
-		c.Omitted.ItemBytes += cut
+// keep bounds the lists: edited files and the plan to most items, the others to
+// few.
+func (c *Continuity) keep(most, few int) {
+	c.Omitted.Files += dropMiddle(&c.Files.Edited, most)
+	if c.Plan != nil {
+		c.Omitted.PlanItems += dropMiddle(&c.Plan.Items, most)
 	}
-	return short
+	if c.Git != nil {
+		c.Git.More += int(dropMiddle(&c.Git.Changed, few))
+	}
+	c.Omitted.Commands += dropMiddle(&c.Commands, few)
+	c.Omitted.OpenWork += dropMiddle(&c.OpenWork, few)
+	if extra := len(c.Requests) - few; extra > 0 {
+		c.Omitted.Requests += int64(extra)
+		c.Requests = c.Requests[extra:]
+	}
+}
+
+// shorten cuts every text that a transcript brought in to n bytes, and outputs
+// to out.
+func (c *Continuity) shorten(n, out int) {
+	cut := func(s *string, n int) int64 {
+		was := len(*s)
+		*s = clip(*s, n)
+		c.Omitted.ItemBytes += int64(was - len(*s))
+		return int64(was - len(*s))
+	}
+	for _, l := range []*[]Words{&c.Opening, &c.Requests} {
+		*l = slices.Clone(*l)
+		for i := range *l {
+			(*l)[i].Cut += cut(&(*l)[i].Text, n)
+		}
+	}
+	if c.Plan != nil {
+		cut(&c.Plan.Note, n)
+		for i := range c.Plan.Items {
+			cut(&c.Plan.Items[i].Text, n)
+		}
+	}
+	for i := range c.OpenWork {
+		cut(&c.OpenWork[i].Description, n)
+	}
+	for i := range c.Commands {
+		cut(&c.Commands[i].Text, n)
+		cut(&c.Commands[i].Output, out)
+	}
+	c.Instruction.Cut += cut(&c.Instruction.Text, n)
+	cut(&c.Work.Text, n)
 }
 
 // dropMiddle keeps the first half and the last half of n items and says how

@@ -19,11 +19,23 @@ func clip(s string, n int) string {
 	if n < len(mark) {
 		return ""
 	}
-	n -= len(mark)
+	n = edge(s, n-len(mark))
+	return strings.TrimRight(s[:n], " \n\u200d") + mark
+}
+
+// edge is where s may be cut, at or before n: between runes, and not inside a
+// "[REDACTED]", whose half would look like a secret again.
+func edge(s string, n int) int {
+	n = max(n, 0)
 	for n > 0 && !utf8.RuneStart(s[n]) {
 		n--
 	}
-	return strings.TrimRight(s[:n], " \n\u200d") + mark
+	const longest = len("[LEFT OUT]")
+	near := s[max(n-longest, 0):n]
+	if open := strings.LastIndexByte(near, '['); open > strings.LastIndexByte(near, ']') {
+		return n - len(near) + open
+	}
+	return n
 }
 
 // limit is clip for texts that are kept as such: it also says how many bytes
@@ -33,10 +45,7 @@ func limit(s string, n int) (string, int64) {
 		return s, 0
 	}
 	const room = 40 // for the mark
-	keep := max(n-room, 0)
-	for keep > 0 && !utf8.RuneStart(s[keep]) {
-		keep--
-	}
+	keep := edge(s, n-room)
 	left := len(s) - keep
 	return fmt.Sprintf("%s\n[… %d bytes left out]", s[:keep], left), int64(left)
 }
