@@ -312,7 +312,7 @@ func (t *configText) mend(edit *splices, h tomlHandler, hook WantedHook) {
 // switchedOff refuses a configuration in which the user turned hooks off.
 func (t *configText) switchedOff() error {
 	features, _ := t.tree["features"].(map[string]any)
-	for _, name := range []string{"hooks", "codex_hooks"} {
+	for _, name := range codexFeatures {
 		if on, ok := features[name].(bool); ok && !on {
 			return refuseAt(t.src, t.placeOf([]string{"features", name}),
 				fmt.Sprintf("set it to true or remove it, if you want hooks (features.%s)", name), "hooks are switched off here")
@@ -450,7 +450,23 @@ func (t *configText) keyMoves(gone map[int]bool, undo *Undo, file string) map[st
 		places[i] = place{h.event, h.group, h.index}
 	}
 	groupStays := func(i int) bool { return t.oddGroup(t.handlers[i]) }
-	return keyMoves(places, gone, groupStays, undo, file)
+	return keyMoves(places, gone, groupStays, t.stillOurs(undo), file)
+}
+
+// stillOurs is undo with those approvals only that stand as they were written: a
+// position whose hash changed may be somebody else's by now.
+func (t *configText) stillOurs(undo *Undo) *Undo {
+	if undo == nil {
+		return nil
+	}
+	ours := *undo
+	ours.Keys = map[string]string{}
+	for key, hash := range undo.Keys {
+		if state, _ := t.approval(key); state.Hash == hash {
+			ours.Keys[key] = hash
+		}
+	}
+	return &ours
 }
 
 // rewriteApprovals takes out and renames approvals as moves says. An approval in

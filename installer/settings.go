@@ -140,6 +140,31 @@ func (e *jsonEdit) installHooks() (top []item, err error) {
 	return nil, nil
 }
 
+// hasOwn tells whether an entry of ours is among the hooks.
+func (e *jsonEdit) hasOwn() (bool, error) {
+	hooks, err := e.hooks(e.w.Client)
+	if err != nil || hooks == nil {
+		return false, err
+	}
+	for _, entry := range Entries() {
+		groups, err := e.event(hooks, entry.Event)
+		if err != nil {
+			return false, err
+		}
+		if groups == nil {
+			continue
+		}
+		handlers, err := e.handlers(groups, entry.Event, e.w)
+		if err != nil {
+			return false, err
+		}
+		if slices.ContainsFunc(handlers, func(h handler) bool { return h.own }) {
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
 // installOne sees to it that one own handler is in the groups of an event: the
 // first is mended, further ones go.
 func (e *jsonEdit) installOne(groups *hujson.Value, handlers []handler, hook WantedHook) {

@@ -243,3 +243,51 @@ func pruneIn(t, u *tree, name string) {
 		t.drop(name)
 	}
 }
+
+// configured lists the hooks of a hooks.json in Codex's order.
+func (t *tree) configured() (list []Configured) {
+	hooks := t.get("hooks")
+	for _, event := range codexEvents {
+		groups := hooks.get(event)
+		if groups == nil {
+			continue
+		}
+		for g, group := range groups.kids {
+			handlers := group.get("hooks")
+			if handlers == nil {
+				continue
+			}
+			for i, h := range handlers.kids {
+				c := Configured{Event: event, Group: g, Index: i, Kind: h.get("type").text(), Command: h.get("command").text()}
+				c.Matcher = optionalText(group.get("matcher"))
+				c.StatusMessage = optionalText(h.get("statusMessage"))
+				c.Timeout = h.optionalNumber("timeout")
+				c.ContextLimit = h.optionalNumber("additionalContextLimit")
+				if async := h.get("async"); async != nil {
+					c.Async, _ = async.value.(bool)
+				}
+				list = append(list, c)
+			}
+		}
+	}
+	return list
+}
+
+func optionalText(v *tree) *string {
+	if v == nil {
+		return nil
+	}
+	return optional[string](v.value)
+}
+
+func (t *tree) optionalNumber(name string) *int64 {
+	v := t.get(name)
+	if v == nil {
+		return nil
+	}
+	number, _ := v.value.(json.Number)
+	if n, err := number.Int64(); err == nil {
+		return &n
+	}
+	return nil
+}
