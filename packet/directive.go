@@ -52,9 +52,10 @@ func (c *Continuity) Directive(o DirectiveOptions) string {
 		o.Ack = "Restored from packet " + o.ID + "."
 	}
 	p := &page{limit: DirectiveBytes}
-	below := c.alone(p, o)
-	for _, text := range below {
-		p.put(text)
+	for _, long := range c.alone(p, o) {
+		if !p.put(long.text) {
+			p.put(long.pointer)
+		}
 	}
 	c.rest(p, o)
 	return strings.TrimRight(p.b.String(), "\n")
@@ -101,9 +102,15 @@ type flexible struct {
 	render func(int) string // its text in at most so many bytes
 }
 
-// alone writes the first part, and returns what was too long for it and has to
-// follow at once.
-func (c *Continuity) alone(p *page, o DirectiveOptions) (below []string) {
+// long is a line that is too long for the first part and is never cut: it
+// follows at once, or, where the whole directive is too short, what says where
+// it stands.
+type long struct {
+	text, pointer string
+}
+
+// alone writes the first part, and returns what has to follow at once.
+func (c *Continuity) alone(p *page, o DirectiveOptions) (below []long) {
 	head := compactedWords(o) + " Its state was kept beforehand in restore packet " + orWord(line(o.ID), "without an id") +
 		", which reaches to " + c.reachWords() + ".\n"
 	if seat := line(c.Session.Seat); seat != "" {
@@ -117,10 +124,12 @@ func (c *Continuity) alone(p *page, o DirectiveOptions) (below []string) {
 	const least = 360 // what the flexible parts get in any case
 	room := func() int { return AloneBytes - len(head) - len(owner) - len(limits) - len(tail) }
 	if room() < least && len(limits) > 120 {
-		below, limits = append(below, lengthened(limits, p, len(head)+len(owner)+len(tail)+least)), fmt.Sprintf("Limits: %d bytes, in full right below the packet's folder\n", len(limits))
+		below = append(below, long{limits, elsewhere("Limits", limits, "authority_boundaries")})
+		limits = fmt.Sprintf("Limits: %d bytes, right below the packet's folder\n", len(limits))
 	}
 	if room() < least && len(owner) > 120 {
-		below, owner = append(below, owner), "Next owner: named right below the packet's folder\n"
+		below = append(below, long{owner, elsewhere("Next owner", owner, "next_owner")})
+		owner = "Next owner: named right below the packet's folder\n"
 	}
 	parts := []*flexible{task, why, caveats, since}
 	sizes := share(max(room(), least), parts)
@@ -132,13 +141,8 @@ func (c *Continuity) alone(p *page, o DirectiveOptions) (below []string) {
 	return below
 }
 
-// lengthened is limits that stand below: whole, or by name where even the whole
-// directive has no room for them.
-func lengthened(limits string, p *page, used int) string {
-	if used+len(limits)+400 <= p.limit {
-		return limits
-	}
-	return fmt.Sprintf("Limits: %d bytes, too long for this text: they stand in %s, field authority_boundaries, and hold before anything is done.\n", len(limits), SummaryFile)
+func elsewhere(what, text, field string) string {
+	return fmt.Sprintf("%s: %d bytes, too long for this text: see %s, field %s, before anything is done.\n", what, len(text), SummaryFile, field)
 }
 
 func ownerWords(owner string) string {

@@ -57,7 +57,7 @@ func hidden(r rune) bool {
 	switch r {
 	case '\u200c', '\u200d':
 		return false
-	case '\u2028', '\u2029', utf8.RuneError:
+	case '\u2028', '\u2029':
 		return true
 	}
 	return unicode.IsControl(r) || unicode.Is(unicode.Cf, r)
