@@ -462,7 +462,7 @@ func (m *maker) summary(c *Continuity, messages int) *Summary {
 		SourceSession: in.Session, SourceRig: rigOf(c.Session.Seat), SourceRuntime: c.Session.Client, SourceCWD: c.Session.CWD,
 		TargetRig: in.Origin.TargetRig, TargetRuntime: in.Origin.TargetRuntime, TargetWorkspaceRoot: m.red.path(in.Origin.TargetWorkspaceRoot),
 		RolePointer: d.RolePointer,
-		Latest:      LatestFile{Path: LatestFileName, Messages: messages, Bound: Messages},
+		Latest:      LatestFile{Path: LatestFileName, Messages: Count(messages), Bound: Messages},
 		Touched:     TouchedFiles{Path: TouchedFile, Top: topPaths(c)},
 		Pointers:    d.Pointers, NextOwner: d.NextOwner, AuthorityBoundaries: d.AuthorityBoundaries,
 		RedactionPolicy: redactionPolicy[0], TrustRanking: in.Origin.TrustRanking,
@@ -549,7 +549,7 @@ func topPaths(c *Continuity) []TopPath {
 		if len(top) == maxTop {
 			break
 		}
-		top = append(top, TopPath{f.Path, f.touches()})
+		top = append(top, TopPath{f.Path, Count(f.touches())})
 	}
 	return top
 }
@@ -580,7 +580,7 @@ func (p *Packet) seal(full *sealed) error {
 	files := slices.Clone(p.parts)
 	sums := make([]Sum, 0, len(files)+2)
 	if full != nil {
-		p.Summary.Full = &FullFile{Path: FullFileName, Messages: full.messages}
+		p.Summary.Full = &FullFile{Path: FullFileName, Messages: Count(full.messages)}
 		if p.redact.count > 0 && !slices.Contains(p.Summary.OmittedClasses, "redacted_secrets") {
 			p.Summary.OmittedClasses = append(p.Summary.OmittedClasses, "redacted_secrets")
 		}

@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
+	"strconv"
 	"strings"
 
 	"github.com/tidwall/gjson"
@@ -39,15 +41,15 @@ type Summary struct {
 // LatestFile points to transcript-latest.md.
 type LatestFile struct {
 	Path     string `json:"path"`
-	Messages int    `json:"message_count"`
-	Bound    int    `json:"bound"` // always Messages (120)
+	Messages Count  `json:"message_count"`
+	Bound    Count  `json:"bound"` // always Messages (120)
 }
 
 // FullFile points to transcript.md. What the contract calls line_count is the
 // number of messages.
 type FullFile struct {
 	Path     string `json:"path"`
-	Messages int    `json:"line_count"`
+	Messages Count  `json:"line_count"`
 }
 
 // TouchedFiles points to touched-files.md.
@@ -59,7 +61,21 @@ type TouchedFiles struct {
 // TopPath is one of the paths touched most.
 type TopPath struct {
 	Path  string `json:"path"`
-	Count int    `json:"count"`
+	Count Count  `json:"count"`
+}
+
+// Count is a whole number that isn't negative. JSON knows no whole numbers:
+// 120.0 is 120.
+type Count int
+
+// UnmarshalJSON reads any notation of a whole number.
+func (c *Count) UnmarshalJSON(data []byte) error {
+	f, err := strconv.ParseFloat(string(data), 64)
+	if err != nil || f != math.Trunc(f) || f < 0 || f > math.MaxInt32 {
+		return fmt.Errorf("%s isn't a count", clip(string(data), 40))
+	}
+	*c = Count(f)
+	return nil
 }
 
 // The literals of the contract.
