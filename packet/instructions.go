@@ -110,7 +110,7 @@ func surfaceLines(c *Continuity) []string {
 
 // surfaceWords says what a surface is and how old, the path uncut.
 func (c *Continuity) surfaceWords(s Surface) string {
-	words := s.Kind + ": " + s.Path
+	words := line(s.Kind) + ": " + shown(s.Path)
 	if purpose := line(s.Purpose); purpose != "" {
 		words += " (" + clip(purpose, 200) + ")"
 	}
@@ -364,7 +364,7 @@ func lastLine(s string) string {
 func editedLines(c *Continuity) []string {
 	var lines []string
 	for _, f := range c.Files.Edited {
-		words := "- " + f.Path + " (" + count(f.Edits, "edit") + ")"
+		words := "- " + shown(f.Path) + " (" + count(f.Edits, "edit") + ")"
 		if f.Deleted {
 			words += ", deleted"
 		}
@@ -379,13 +379,13 @@ func gitLines(g *Git) []string {
 	}
 	lines := []string{"- " + shown(g.Root) + ": " + g.where()}
 	if g.Operation != "" {
-		lines = append(lines, "- a "+g.Operation+" is under way")
+		lines = append(lines, "- a "+line(g.Operation)+" is under way")
 	}
 	if g.Listed {
 		lines = append(lines, "- "+count(len(g.Changed)+g.More, "changed file"))
 	}
 	for _, change := range g.Changed {
-		lines = append(lines, "- "+change.Status+" "+change.Path)
+		lines = append(lines, "- "+line(change.Status)+" "+shown(change.Path))
 	}
 	if g.Note != "" {
 		lines = append(lines, "- "+clip(line(g.Note), 300))
@@ -397,7 +397,7 @@ func gitLines(g *Git) []string {
 func (g *Git) where() string {
 	head := "no commit yet"
 	if g.Head != "" {
-		head = "head " + g.Head[:min(len(g.Head), 12)]
+		head = "head " + short(line(g.Head))
 	} else if g.Note != "" {
 		head = "head unknown"
 	}

@@ -567,7 +567,7 @@ func (c *Continuity) touched() []File {
 func (w Work) sentence(c *Continuity) string {
 	switch w.Origin {
 	case "plan":
-		return "the plan's open item (" + c.Plan.Tool + "): " + quote(w.Text, maxItem)
+		return "the plan's open item (" + line(c.Plan.Tool) + "): " + quote(w.Text, maxItem)
 	case "request":
 		return "the latest request: " + quote(w.Text, maxCommand)
 	}

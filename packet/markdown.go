@@ -186,7 +186,7 @@ func touchedFiles(c *Continuity) string {
 		}
 		fmt.Fprintf(&b, "\n## %s\n\n", title)
 		for _, f := range files {
-			fmt.Fprintf(&b, "- %s (%d)%s\n", f.Path, f.touches(), touchWords(f))
+			fmt.Fprintf(&b, "- %s (%d)%s\n", shown(f.Path), f.touches(), touchWords(f))
 		}
 	}
 	section("Edited", all[:edited])

@@ -3,6 +3,8 @@ package packet
 import (
 	"flag"
 	"fmt"
+	"os"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -146,3 +148,5 @@ func written(t testing.TB, in Input) string {
 	}
 	return dir
 }
+
+func removeFile(dir, name string) error { return os.Remove(filepath.Join(dir, name)) }
