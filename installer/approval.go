@@ -48,20 +48,25 @@ func snake(event string) string {
 	return b.String()
 }
 
-// keyMoves tells which approvals go (an empty value) and which get another key
-// when the hooks in gone (by their index in places) are taken out. A group that
-// is left without hooks goes too, unless groupStays says otherwise for one of
-// its hooks.
-func keyMoves(places []place, gone map[int]bool, groupStays func(i int) bool, undo *Undo, file string) map[string]string {
-	moves := map[string]string{}
-	known := map[string]bool{}
+// Move is what becomes of the approval of one hook when hooks are taken out.
+type Move struct {
+	// To is its new key; empty: it goes, if it approves what we installed.
+	To string
+	// Hashes are those of our entries under this key, now and earlier.
+	Hashes []string
+}
+
+// keyMoves tells what becomes of the approvals when the hooks in gone (by their
+// index in places) are taken out. A group that is left without hooks goes too,
+// unless groupStays says otherwise for one of its hooks.
+func keyMoves(places []place, gone map[int]bool, groupStays func(i int) bool, hashes map[place]string, undo *Undo, file string) map[string]Move {
+	moves := map[string]Move{}
 	type group struct {
 		event string
 		n     int
 	}
 	left := map[group]int{}
 	for i, p := range places {
-		known[p.key(file)] = true
 		if !gone[i] || groupStays(i) {
 			left[group{p.event, p.group}]++
 		}
@@ -77,23 +82,54 @@ func keyMoves(places []place, gone map[int]bool, groupStays func(i int) bool, un
 		to := place{p.event, p.group - up[p.event], p.index - upInGroup}
 		switch {
 		case gone[i]:
-			moves[p.key(file)] = ""
+			moves[p.key(file)] = Move{Hashes: []string{hashes[p]}}
 			upInGroup++
 			if left[g] == 0 && (i+1 == len(places) || places[i+1].event != p.event || places[i+1].group != p.group) {
 				up[p.event]++
 			}
 		case to != p:
-			moves[p.key(file)] = to.key(file)
+			moves[p.key(file)] = Move{To: to.key(file)}
 		}
 	}
 	if undo != nil {
-		for key := range undo.Keys {
-			if !known[key] {
-				moves[key] = "" // of an entry of ours that is gone already
+		for key, hash := range undo.Keys {
+			if move := moves[key]; move.To == "" {
+				moves[key] = Move{Hashes: append(move.Hashes, hash)}
 			}
 		}
 	}
 	return moves
+}
+
+// settle looks at the approvals that there are and tells which go (an empty
+// value) and which get another key. One that stands where another moves to
+// approves nothing any more and goes.
+func settle(states map[string]any, moves map[string]Move) map[string]string {
+	settled := map[string]string{}
+	for key, move := range moves {
+		state, there := states[key].(map[string]any)
+		hash, _ := state["trusted_hash"].(string)
+		switch {
+		case !there:
+		case move.To != "":
+			settled[key] = move.To
+			if _, moved := settled[move.To]; !moved && states[move.To] != nil {
+				settled[move.To] = ""
+			}
+		case hash != "" && slices.Contains(move.Hashes, hash):
+			settled[key] = ""
+		}
+	}
+	return settled
+}
+
+// hashesOf is the hash of each hook, by its place.
+func hashesOf(all []Configured) map[place]string {
+	hashes := map[place]string{}
+	for _, c := range all {
+		hashes[place{c.Event, c.Group, c.Index}] = c.Hash()
+	}
+	return hashes
 }
 
 // Configured is one hook as a configuration holds it: what the approval covers.
@@ -253,7 +289,7 @@ func (t *configText) inlineState() (at int, ok bool) {
 
 // MoveApprovals edits a config.toml as a removal in the hooks.json beside it
 // wants it; undo is what Approve noted, if that is to be undone.
-func MoveApprovals(src []byte, moves map[string]string, undo *Undo) (Edit, error) {
+func MoveApprovals(src []byte, moves map[string]Move, undo *Undo) (Edit, error) {
 	mark, body := cutBOM(src)
 	t, err := readConfig(body)
 	if err != nil {

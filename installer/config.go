@@ -442,42 +442,28 @@ func (t *tomlText) removeLine(edit *splices, i int) {
 	*edit = append(*edit, splice{at: at.start, del: at.end - at.start})
 }
 
-// keyMoves tells which approvals go (an empty value) or move when the hooks in
-// gone are taken out.
-func (t *configText) keyMoves(gone map[int]bool, undo *Undo, file string) map[string]string {
+// keyMoves tells what becomes of the approvals when the hooks in gone are taken
+// out.
+func (t *configText) keyMoves(gone map[int]bool, undo *Undo, file string) map[string]Move {
 	places := make([]place, len(t.handlers))
 	for i, h := range t.handlers {
 		places[i] = place{h.event, h.group, h.index}
 	}
 	groupStays := func(i int) bool { return t.oddGroup(t.handlers[i]) }
-	return keyMoves(places, gone, groupStays, t.stillOurs(undo), file)
-}
-
-// stillOurs is undo with those approvals only that stand as they were written: a
-// position whose hash changed may be somebody else's by now.
-func (t *configText) stillOurs(undo *Undo) *Undo {
-	if undo == nil {
-		return nil
-	}
-	ours := *undo
-	ours.Keys = map[string]string{}
-	for key, hash := range undo.Keys {
-		if state, _ := t.approval(key); state.Hash == hash {
-			ours.Keys[key] = hash
-		}
-	}
-	return &ours
+	return keyMoves(places, gone, groupStays, hashesOf(configuredTOML(t.tree)), undo, file)
 }
 
 // rewriteApprovals takes out and renames approvals as moves says. An approval in
-// an inline table stays: it approves nothing any more.
-func (t *tomlText) rewriteApprovals(edit *splices, moves map[string]string) {
+// an inline table of all of them stays: it approves nothing any more.
+func (t *configText) rewriteApprovals(edit *splices, moves map[string]Move) {
+	states, _ := lookup(t.tree, "hooks", "state").(map[string]any)
+	settled := settle(states, moves)
 	for i, e := range t.list {
 		rest, ok := cutPath(e.key, []string{"hooks", "state"})
 		if !ok || len(rest) == 0 {
 			continue
 		}
-		to, moved := moves[rest[0]]
+		to, moved := settled[rest[0]]
 		written := len(e.parts) - len(rest) // which part of this key, as written, is the hook's
 		switch {
 		case !moved:

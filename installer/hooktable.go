@@ -110,7 +110,7 @@ func (u *Undo) inside(path string) string {
 type Edit struct {
 	Data []byte // the whole file as it shall be
 	Undo Undo   // what this edit did, for an uninstall
-	// Moves tells which of Codex's approvals go (an empty value) or get another
-	// key with it, by key. A config.toml is edited accordingly already.
-	Moves map[string]string
+	// Moves tells what becomes of Codex's approvals with it, by key. A config.toml
+	// is edited accordingly already.
+	Moves map[string]Move
 }

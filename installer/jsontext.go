@@ -102,20 +102,24 @@ func firstExtension(root *hujson.Value) (at int, what string) {
 		}
 	}
 	for v := range root.All() {
+		comma := func(last *hujson.Value) {
+			if last.AfterExtra != nil {
+				extra(last.EndOffset, last.AfterExtra)
+				see(last.EndOffset+len(last.AfterExtra), "a trailing comma")
+			}
+		}
 		extra(v.StartOffset-len(v.BeforeExtra), v.BeforeExtra)
 		extra(v.EndOffset, v.AfterExtra)
 		switch x := v.Value.(type) {
 		case *hujson.Object:
 			extra(v.EndOffset-1-len(x.AfterExtra), x.AfterExtra)
-			if n := len(x.Members); n > 0 && x.Members[n-1].Value.AfterExtra != nil {
-				last := x.Members[n-1].Value
-				see(last.EndOffset+len(last.AfterExtra), "a trailing comma")
+			if n := len(x.Members); n > 0 {
+				comma(&x.Members[n-1].Value)
 			}
 		case *hujson.Array:
 			extra(v.EndOffset-1-len(x.AfterExtra), x.AfterExtra)
-			if n := len(x.Elements); n > 0 && x.Elements[n-1].AfterExtra != nil {
-				last := x.Elements[n-1]
-				see(last.EndOffset+len(last.AfterExtra), "a trailing comma")
+			if n := len(x.Elements); n > 0 {
+				comma(&x.Elements[n-1])
 			}
 		}
 	}

@@ -2,6 +2,7 @@ package installer
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/reseat-dev/reseat/internal/client"
 )
@@ -28,7 +29,7 @@ func (p *Plan) of(c client.Client) (list []Change) {
 
 func (p *Plan) nextFor(c client.Client, changes []Change) []string {
 	if p.Uninstall {
-		if c == client.Codex {
+		if c == client.Codex && slices.ContainsFunc(changes, func(c Change) bool { return c.Action != ActionNone }) {
 			return []string{"Codex: sessions that run keep the hooks until they end."}
 		}
 		return nil

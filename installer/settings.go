@@ -2,6 +2,7 @@ package installer
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -16,7 +17,7 @@ type jsonEdit struct {
 	w       Wanted
 	splices splices
 	undo    Undo
-	moves   map[string]string
+	moves   map[string]Move
 }
 
 func editJSON(body []byte, w Wanted) (*jsonEdit, error) {
@@ -24,7 +25,7 @@ func editJSON(body []byte, w Wanted) (*jsonEdit, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &jsonEdit{jsonText: t, w: w, undo: Undo{Inside: map[string]string{}}, moves: map[string]string{}}, nil
+	return &jsonEdit{jsonText: t, w: w, undo: Undo{Inside: map[string]string{}}, moves: map[string]Move{}}, nil
 }
 
 func (e *jsonEdit) result(mark string) Edit {
@@ -43,6 +44,9 @@ func InstallJSON(src []byte, w Wanted) (Edit, error) {
 	if err != nil {
 		return Edit{}, err
 	}
+	if err := e.checkSwitch(); err != nil {
+		return Edit{}, err
+	}
 	hooks, err := e.installHooks()
 	if err != nil {
 		return Edit{}, err
@@ -53,6 +57,25 @@ func InstallJSON(src []byte, w Wanted) (Edit, error) {
 	}
 	e.addUnder("", &e.root, append(hooks, rule...))
 	return e.result(mark), nil
+}
+
+// checkSwitch refuses a switch that keeps hooks from running, and one of another
+// type, for which Claude Code drops the whole file (seen on 2.1.332).
+func (e *jsonEdit) checkSwitch() error {
+	if e.w.Client != client.Claude || e.root.Value.Kind() != '{' {
+		return nil
+	}
+	v, err := e.member(&e.root, "", "disableAllHooks")
+	if err != nil || v == nil {
+		return err
+	}
+	switch v.Value.Kind() {
+	case 'f':
+		return nil
+	case 't':
+		return refuseAt(e.src, v.StartOffset, "set it to false or remove it, if you want hooks", "hooks are switched off here (disableAllHooks)")
+	}
+	return refuseAt(e.src, v.StartOffset, "make it true or false, or remove it: the client drops a file with anything else there", `"disableAllHooks" is %s`, kindName(v))
 }
 
 // fillBlank makes the whole text for a file that isn't there or holds nothing.
@@ -506,10 +529,20 @@ func (e *jsonEdit) removeHandlers(edit *splices, event string, groups *hujson.Va
 		}
 		start += len(group)
 	}
-	for key, to := range keyMoves(places, gone, func(i int) bool { return !handlers[i].bare }, nil, e.w.File) {
-		e.moves[key] = to
+	if e.w.Client == client.Codex {
+		groupStays := func(i int) bool { return !handlers[i].bare }
+		maps.Copy(e.moves, keyMoves(places, gone, groupStays, e.hashes(), nil, e.w.File))
 	}
 	return emptied
+}
+
+// hashes are those of all hooks as the other parser reads them.
+func (e *jsonEdit) hashes() map[place]string {
+	root, err := readTree(e.src)
+	if err != nil {
+		return nil // the verification fails for the same reason
+	}
+	return hashesOf(root.configured())
 }
 
 // uninstallRule takes our read permission out, or tells that "permissions" shall

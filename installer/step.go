@@ -108,17 +108,17 @@ func (o Options) installCodex(config, hooksFile string, w Wanted) ([]*step, erro
 type approvals map[string]approvalEdit
 
 type approvalEdit struct {
-	moves map[string]string
+	moves map[string]Move
 	add   []Approval
 }
 
-func (a approvals) take(path string, moves map[string]string, add []Approval) {
+func (a approvals) take(path string, moves map[string]Move, add []Approval) {
 	a[path] = approvalEdit{moves, add}
 }
 
 // all is everything that is to be done to the approvals.
 func (a approvals) all() approvalEdit {
-	sum := approvalEdit{moves: map[string]string{}}
+	sum := approvalEdit{moves: map[string]Move{}}
 	for _, path := range slices.Sorted(maps.Keys(a)) {
 		maps.Copy(sum.moves, a[path].moves)
 		sum.add = append(sum.add, a[path].add...)

@@ -34,8 +34,11 @@ var codexEvents = []string{
 
 // codexAccepts tells whether Codex would start with a configuration, as far as
 // hooks go: what it refuses there it refuses as a whole ("Error loading
-// config.toml", seen on 0.171). path leads to what is wrong.
+// config.toml"; each case was tried on 0.171). path leads to what is wrong.
 func codexAccepts(tree map[string]any) (path []string, err error) {
+	if path, err := codexAcceptsState(tree); err != nil {
+		return path, err
+	}
 	hooks, ok := tree["hooks"]
 	if !ok {
 		return nil, nil
@@ -86,9 +89,60 @@ func codexAcceptsGroup(event string, group map[string]any) (path []string, err e
 				return append(path, "command"), fmt.Errorf("a hook of hooks.%s has no command", event)
 			}
 		}
-		if timeout, ok := h["timeout"]; ok {
-			if n, ok := timeout.(int64); !ok || n < 0 {
-				return append(path, "timeout"), fmt.Errorf("a time-out of hooks.%s is not a whole number of seconds", event)
+		if name := oddOption(h); name != "" {
+			return append(path, name), fmt.Errorf("the %s of a hook of hooks.%s is of the wrong type", name, event)
+		}
+	}
+	return nil, nil
+}
+
+// oddOption is the option of a hook that has a type which Codex doesn't start
+// with; empty if there is none.
+func oddOption(h map[string]any) string {
+	for _, name := range []string{"timeout", "additionalContextLimit"} {
+		if v, ok := h[name]; ok {
+			if n, ok := v.(int64); !ok || n < 0 {
+				return name
+			}
+		}
+	}
+	if v, ok := h["async"]; ok {
+		if _, ok := v.(bool); !ok {
+			return "async"
+		}
+	}
+	if v, ok := h["statusMessage"]; ok {
+		if _, ok := v.(string); !ok {
+			return "statusMessage"
+		}
+	}
+	return ""
+}
+
+// codexAcceptsState checks the approvals and the switch for hooks.
+func codexAcceptsState(tree map[string]any) (path []string, err error) {
+	for _, name := range codexFeatures {
+		if v := lookup(tree, "features", name); v != nil {
+			if _, ok := v.(bool); !ok {
+				return []string{"features", name}, fmt.Errorf("features.%s is neither true nor false", name)
+			}
+		}
+	}
+	states, _ := lookup(tree, "hooks", "state").(map[string]any)
+	for key, v := range states {
+		path := []string{"hooks", "state", key}
+		state, ok := v.(map[string]any)
+		if !ok {
+			return path, errors.New("an approval of a hook is not a table")
+		}
+		if hash, ok := state["trusted_hash"]; ok {
+			if _, ok := hash.(string); !ok {
+				return append(path, "trusted_hash"), errors.New("the trusted_hash of an approval is not a string")
+			}
+		}
+		if on, ok := state["enabled"]; ok {
+			if _, ok := on.(bool); !ok {
+				return append(path, "enabled"), errors.New("the enabled of an approval is neither true nor false")
 			}
 		}
 	}
@@ -146,7 +200,7 @@ func optional[T any](v any) *T {
 // once each (or none of them), Codex would start with it, and everything else is
 // equal to before. Approvals may differ only as moves says and for the keys in
 // approvals.
-func verifyTOML(before, after []byte, w Wanted, installed bool, moves map[string]string, approvals []Approval) error {
+func verifyTOML(before, after []byte, w Wanted, installed bool, moves map[string]Move, approvals []Approval) error {
 	old, err := judged(before)
 	if err != nil {
 		return fmt.Errorf("the file before: %w", err)
@@ -243,10 +297,11 @@ func takeStates(tree map[string]any) map[string]any {
 
 // judgeStates compares the approvals: every one of before is there as it was,
 // under its new key if it moved, and nothing is new but ours.
-func judgeStates(old, now map[string]any, moves map[string]string, approvals []Approval) error {
+func judgeStates(old, now map[string]any, moves map[string]Move, approvals []Approval) error {
 	want := map[string]any{}
+	settled := settle(old, moves)
 	for key, state := range old {
-		to, moved := moves[key]
+		to, moved := settled[key]
 		switch {
 		case !moved:
 			want[key] = state
