@@ -263,13 +263,25 @@ func FuzzSummaryRulesAgreeWithTheSchema(f *testing.F) {
 	}
 	f.Add(base)
 	for _, edit := range [][2]string{
-		{`"bound": 120`, `"bound": 120.0`}, {`"bound": 120`, `"bound": 121`}, {`"count": 5`, `"count": 5.5`}, {`"count": 5`, `"count": -1`},
-		{`2026-11-29T15:02:00Z`, `2026-11-29T15:02:00,5Z`}, {`2026-11-29T15:02:00Z`, `2026-11-29t23:59:60.1z`},
-		{`2026-11-29T15:02:00Z`, `2026-11-29T15:59:60-08:00`}, {`2026-11-29T15:02:00Z`, `2026-02-30T15:02:00Z`},
-		{`2026-11-29T15:02:00Z`, `2026-11-29T5:02:00Z`}, {`2026-11-29T15:02:00Z`, `2026-11-29T15:02:00+24:00`},
-		{`"source_cwd": "/work/shop"`, `"source_cwd": "work"`}, {`"default_target_repo": "/work/shop"`, `"default_target_repo": null`},
-		{`"next_owner": "dev-review@shop"`, `"next_owner": ""`}, {`"rig_whoami",`, `"nobody",`}, {`"caveats": [`, `"caveats": [1, `},
-		{`{`, `{"full_transcript": {"line_count": "x"},`}, {`{`, `{"full_transcript": {"more": 1},`}, {`{`, `{"full_transcript": [],`}, {`{`, `{"schema_version": 1,`},
+		{`"bound": 120`, `"bound": 120.0`},
+		{`"bound": 120`, `"bound": 121`},
+		{`"count": 5`, `"count": 5.5`},
+		{`"count": 5`, `"count": -1`},
+		{`2026-11-29T15:02:00Z`, `2026-11-29T15:02:00,5Z`},
+		{`2026-11-29T15:02:00Z`, `2026-11-29t23:59:60.1z`},
+		{`2026-11-29T15:02:00Z`, `2026-11-29T15:59:60-08:00`},
+		{`2026-11-29T15:02:00Z`, `2026-02-30T15:02:00Z`},
+		{`2026-11-29T15:02:00Z`, `2026-11-29T5:02:00Z`},
+		{`2026-11-29T15:02:00Z`, `2026-11-29T15:02:00+24:00`},
+		{`"source_cwd": "/work/shop"`, `"source_cwd": "work"`},
+		{`"default_target_repo": "/work/shop"`, `"default_target_repo": null`},
+		{`"next_owner": "dev-review@shop"`, `"next_owner": ""`},
+		{`"rig_whoami",`, `"nobody",`},
+		{`"caveats": [`, `"caveats": [1, `},
+		{`{`, `{"full_transcript": {"line_count": "x"},`},
+		{`{`, `{"full_transcript": {"more": 1},`},
+		{`{`, `{"full_transcript": [],`},
+		{`{`, `{"schema_version": 1,`},
 	} {
 		f.Add([]byte(strings.Replace(string(base), edit[0], edit[1], 1)))
 	}
