@@ -6,7 +6,7 @@ package redact
 func (r *Redactor) Additions() []string {
 	kinds := []string{
 		"provider tokens by their published shape", "JSON web tokens", "private key blocks", "passwords in URLs",
-		"values named password, secret, token, key", "authorization headers in any case", "random text of shorter length",
+		"values named password, secret, token, key", "authorization headers and cookies", "secrets inside escapes",
 	}
 	if len(r.patterns) > 0 {
 		kinds = append(kinds, "the configuration's own patterns")

@@ -142,7 +142,19 @@ func (r *Redactor) LeavesOut(p string) bool {
 func (r *Redactor) Find(s string) []Match {
 	found, escaped := scan(s)
 	found = r.user(found, s)
-	for v, depth := (&view{text: s}), 0; escaped && depth < levels; depth++ {
+	if escaped {
+		found = r.deeper(found, s)
+	}
+	if len(found) == 0 {
+		return nil
+	}
+	return r.settle(s, found)
+}
+
+// deeper appends what is found with the escapes of s resolved, level by level.
+func (r *Redactor) deeper(found []Match, s string) []Match {
+	v := &view{text: s}
+	for escaped, depth := true, 0; escaped && depth < levels; depth++ {
 		v = v.unescape()
 		var more []Match
 		more, escaped = scan(v.text)
@@ -151,10 +163,7 @@ func (r *Redactor) Find(s string) []Match {
 			found = append(found, m)
 		}
 	}
-	if len(found) == 0 {
-		return nil
-	}
-	return r.settle(s, found)
+	return found
 }
 
 // user appends the matches of the configured patterns.

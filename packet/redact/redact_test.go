@@ -1,6 +1,11 @@
 package redact
 
-import "testing"
+import (
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"time"
+)
 
 func TestTextRedacts(t *testing.T) {
 	r, err := New(Options{})
@@ -53,6 +58,213 @@ func TestTextRedacts(t *testing.T) {
 	} {
 		if got, n := r.Text(s); got != s || n != 0 {
 			t.Errorf("Text(%q) = %q, %v", s, got, r.Find(s))
+		}
+	}
+}
+
+func TestClassesAreShortNamesAndMany(t *testing.T) {
+	r := newRedactor(t)
+	rng := rand.New(rand.NewPCG(corpusSeed, 6))
+	classes := map[string]bool{}
+	for _, k := range secretKinds {
+		whole, _ := plant(expand(rng, k.template))
+		for _, m := range r.Find(whole) {
+			classes[m.Class] = true
+		}
+	}
+	for c := range classes {
+		if c == "" || strings.Trim(c, "abcdefghijklmnopqrstuvwxyz0123456789-") != "" {
+			t.Errorf("class %q", c)
+		}
+	}
+	if len(classes) < 60 {
+		t.Errorf("only %d classes", len(classes))
+	}
+}
+
+func TestConfiguredPatternsReplaceTheirFirstGroup(t *testing.T) {
+	r, err := New(Options{Patterns: []string{`ACME-[0-9]{6}`, `ticket=(\w+);`, `x*`}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, n := r.Text(`an ACME-123456, ticket=abc; and {"t":"\u0041CME-654321"}`)
+	if want := `an [REDACTED], ticket=[REDACTED]; and {"t":"[REDACTED]"}`; got != want || n != 3 {
+		t.Errorf("got %q, %d", got, n)
+	}
+	if got, _ := r.Text("xx"); got != Marker {
+		t.Errorf("a pattern that also matches nothing: %q", got)
+	}
+}
+
+func TestPatternThatMatchesEverythingEnds(t *testing.T) {
+	for _, p := range []string{`.`, `(?s).+`, `[\[\]A-Z]`, `REDACTED`, `\]`, `^`, `D\] \[R`} {
+		r, err := New(Options{Patterns: []string{p}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, s := range []string{"a b c", "[REDACTED] [REDACTED]", "x[REDACTED]y", "[REDACTED", "日本"} {
+			once, _ := r.Text(s)
+			if twice, n := r.Text(once); twice != once || n != 0 {
+				t.Errorf("%s on %q: %q, then %q", p, s, once, twice)
+			}
+		}
+	}
+}
+
+func TestNewNamesTheFaultyPatternOrGlob(t *testing.T) {
+	if _, err := New(Options{Patterns: []string{`ok`, `(`}}); err == nil || !strings.Contains(err.Error(), `redaction pattern "("`) {
+		t.Errorf("got %v", err)
+	}
+	for _, g := range []string{"a[", "", "/", "x/[b"} {
+		if _, err := New(Options{LeaveOut: []string{g}}); err == nil || !strings.Contains(err.Error(), "path to leave out") {
+			t.Errorf("%q: got %v", g, err)
+		}
+	}
+}
+
+func TestExemptTextStays(t *testing.T) {
+	r, err := New(Options{Exempt: []string{"sk-ant-EXAMPLEabcdEFGH1234"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, n := r.Text("sk-ant-EXAMPLEabcdEFGH1234 sk-ant-EXAMPLEabcdEFGH1235"); got != "sk-ant-EXAMPLEabcdEFGH1234 [REDACTED]" || n != 1 {
+		t.Errorf("got %q, %d", got, n)
+	}
+}
+
+func TestPathsToLeaveOut(t *testing.T) {
+	r, err := New(Options{Home: "/home/bob", LeaveOut: []string{"*.pem", "secrets", "~/.ssh", "/srv/*/private/**", "**/vault/*.json", "docs/internal/"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for p, want := range map[string]bool{
+		"/etc/ssl/server.pem":             true,
+		"server.pem":                      true,
+		"/a/server.pem.bak":               false,
+		"/a/secrets/x":                    true,
+		"secrets":                         true,
+		"/a/mysecrets/x":                  false,
+		"/home/bob/.ssh/id_ed25519":       true,
+		"/home/bob/.ssh":                  true,
+		"/home/bob/.sshx":                 false,
+		"/home/eve/.ssh/id":               false,
+		"/srv/app/private/a/b":            true,
+		"/srv/app/x/private/a":            false,
+		"/x/y/vault/k.json":               true,
+		"vault/k.json":                    true,
+		"/x/vault/y/k.json":               false,
+		"docs/internal/a.md":              true,
+		"/w/docs/internal/a.md":           false,
+		`C:\work\secrets\x.txt`:           true,
+		"/home/bob/work/app/main.go":      false,
+		"":                                false,
+		"/srv/app/private":                true,
+		"/very/deep/a/b/c/d/vault/x.json": true,
+	} {
+		if got := r.LeavesOut(p); got != want {
+			t.Errorf("LeavesOut(%q) = %v", p, got)
+		}
+		if s, n := r.Path(p); (s == LeftOut && n == 1) != want {
+			t.Errorf("Path(%q) = %q, %d", p, s, n)
+		}
+	}
+	if s, n := r.Path("/w/ghp_EXAMPLE1234567890abcdefABCDEF123456/a?token=EXAMPLE1a2B3c4D5e6F7"); s != "/w/[REDACTED]/a?token=[REDACTED]" || n != 2 {
+		t.Errorf("got %q, %d", s, n)
+	}
+}
+
+func TestCutNeverLeavesHalfASecret(t *testing.T) {
+	r := newRedactor(t)
+	rng := rand.New(rand.NewPCG(corpusSeed, 7))
+	for _, k := range secretKinds {
+		whole, hidden := plant(expand(rng, k.template))
+		text := prose + "\n" + whole + "\n" + strings.Repeat(prose, 200)
+		at := strings.Index(text, hidden)
+		for n := max(0, at-3); n < at+len(hidden)+3; n += 1 + len(hidden)/12 {
+			head, left, _ := r.Cut(text, n)
+			if piece := survivor(head, hidden); piece != "" {
+				t.Errorf("%s cut at %d of %d: %q survives in %.200q", k.name, n-at, len(hidden), piece, head)
+			}
+			if len(head) > n || left <= 0 {
+				t.Errorf("%s cut to %d: %d bytes, %d left", k.name, n, len(head), left)
+			}
+			tail, _, _ := r.CutFront(text, len(text)-n)
+			if piece := survivor(tail, hidden); piece != "" {
+				t.Errorf("%s cut in front at %d of %d: %q survives", k.name, n-at, len(hidden), piece)
+			}
+		}
+	}
+}
+
+func TestCutKeepsWholeMarkersAndCountsWhatIsLeft(t *testing.T) {
+	r := newRedactor(t)
+	for _, tt := range []struct {
+		in   string
+		n    int
+		head string
+		left int
+	}{
+		{"password=hunter2 x", 9, "password=", 12},
+		{"password=hunter2 x", 18, "password=", 12},
+		{"password=hunter2 x", 19, "password=[REDACTED]", 2},
+		{"password=hunter2 x", 100, "password=[REDACTED] x", 0},
+		{"日本語", 4, "日", 6},
+		{"日本語", 2, "", 9},
+		{"abc", -1, "", 3},
+		{"", 5, "", 0},
+	} {
+		head, left, _ := r.Cut(tt.in, tt.n)
+		if head != tt.head || left != tt.left {
+			t.Errorf("Cut(%q, %d) = %q, %d; want %q, %d", tt.in, tt.n, head, left, tt.head, tt.left)
+		}
+	}
+	if tail, left, n := r.CutFront("a password=hunter2", 12); tail != "d=[REDACTED]" || left != 9 || n != 1 {
+		t.Errorf("got %q, %d, %d", tail, left, n)
+	}
+	if tail, _, _ := r.CutFront("a password=hunter2", 5); tail != "" {
+		t.Errorf("got %q", tail)
+	}
+}
+
+func TestInvalidBytesAreTolerated(t *testing.T) {
+	r := newRedactor(t)
+	for in, want := range map[string]string{
+		"\xff\xfepassword=hunter2\xff":                    "\xff\xfepassword=[REDACTED]",
+		"\xffghp_EXAMPLE1234567890abcdefABCDEF123456\xc3": "\xff[REDACTED]\xc3",
+		"\x00\x01token=\x00":                              "\x00\x01token=\x00",
+	} {
+		if got, _ := r.Text(in); got != want {
+			t.Errorf("Text(%q) = %q, want %q", in, got, want)
+		}
+	}
+}
+
+func TestTextWithoutSecretsIsReturnedAsItIs(t *testing.T) {
+	r := newRedactor(t)
+	s := strings.Repeat(prose, 100)
+	if n := testing.AllocsPerRun(10, func() { r.Text(s) }); n != 0 {
+		t.Errorf("%v allocations", n)
+	}
+}
+
+// TestHostileTextsTakeLinearTime doubles texts that were made to cost much: four
+// times the length may take no more than a small multiple of four.
+func TestHostileTextsTakeLinearTime(t *testing.T) {
+	r := newRedactor(t)
+	cost := func(unit string, size int) time.Duration {
+		s := strings.Repeat(unit, size/len(unit))
+		best := time.Hour
+		for range 3 {
+			start := time.Now()
+			r.Text(s)
+			best = min(best, time.Since(start))
+		}
+		return best
+	}
+	for name, unit := range hostile {
+		small, large := cost(unit, 16<<10), cost(unit, 64<<10)
+		if large > 12*small+20*time.Millisecond {
+			t.Errorf("%s: %v for 16 KiB, %v for 64 KiB", name, small, large)
 		}
 	}
 }
