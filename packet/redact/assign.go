@@ -1,5 +1,7 @@
 package redact
 
+import "strings"
+
 // meaning is what the name before a value says about it.
 type meaning uint8
 
@@ -110,7 +112,7 @@ func announcedPassword(name string) meaning {
 		}
 	}
 	switch {
-	case endsWord(name, "pwd"), endsWord(name, "passwrd"), endsJoined(name, "seed", "phrase"), endsJoined(name, "recovery", "phrase"):
+	case endsWord(name, "pwd") && !isWorkingFolder(name), endsWord(name, "passwrd"), endsJoined(name, "seed", "phrase"), endsJoined(name, "recovery", "phrase"):
 		return password
 	case endsWord(name, "pass") && len(name) > 5 && (is(name[len(name)-5], under|dash|dot) || is(name[len(name)-4], upper) && is(name[len(name)-5], lower)):
 		return password // DB_PASS, smtpPass; "pass" alone is what a test does
@@ -118,6 +120,14 @@ func announcedPassword(name string) meaning {
 		return secret
 	}
 	return nothing
+}
+
+// isWorkingFolder reports whether name ends in the variable PWD or OLDPWD, which
+// is no password. In a connection string ("UID=sa;PWD=...") it is one.
+func isWorkingFolder(name string) bool {
+	before, ok := strings.CutSuffix(name, "PWD")
+	before = strings.TrimSuffix(before, "OLD")
+	return ok && (before == "" || !is(before[len(before)-1], word) && before[len(before)-1] != ';')
 }
 
 func announcedToken(name string) meaning {

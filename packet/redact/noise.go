@@ -116,7 +116,7 @@ func ordinary(piece string) bool {
 	if all(piece, hexa) {
 		return len(piece) >= 7
 	}
-	return wordy(piece) || filler(piece) || strings.Contains(piece, "abcdefgh") || strings.Contains(piece, "ABCDEFGH")
+	return wordy(piece) || filler(piece) || isAlphabet(piece)
 }
 
 // idPrefixes begin the ids that the clients and their services give out.
@@ -148,7 +148,7 @@ func isDigestLabel(s string) bool {
 			continue
 		}
 		last := len(s) - 1
-		if beginsFold(s, name) && !is(s[len(name)], alnum) || (s[last] == ':' || s[last] == '-') && endsFold(s[:last], name) {
+		if beginsFold(s, name) && !is(s[len(name)], alnum) || strings.IndexByte(":-=", s[last]) >= 0 && endsFold(s[:last], name) {
 			return true
 		}
 	}

@@ -189,7 +189,7 @@ func TestCutNeverLeavesHalfASecret(t *testing.T) {
 				t.Errorf("%s cut to %d: %d bytes, %d left", k.name, n, len(head), left)
 			}
 			tail, _, _ := r.CutFront(text, len(text)-n)
-			if piece := survivor(tail, hidden); piece != "" {
+			if piece := survivor(tail[:min(len(tail), 2*len(hidden))], hidden); piece != "" {
 				t.Errorf("%s cut in front at %d of %d: %q survives", k.name, n-at, len(hidden), piece)
 			}
 		}

@@ -117,7 +117,7 @@ func isCode(text string) bool {
 		return false
 	}
 	if n < len(text) && (text[n] == '(' || text[n] == '[' || text[n] == '{' || strings.HasPrefix(text[n:], "->") || strings.HasPrefix(text[n:], "?.") || strings.HasPrefix(text[n:], "!.")) {
-		return !hasInnerDigit(head)
+		return wordy(head) || len(head) == 1 || strings.IndexByte(head, '.') > 0 && isFieldPath(head)
 	}
 	return n == len(text) && strings.Contains(head, ".") && isFieldPath(head) || strings.Contains(head, "::")
 }
@@ -198,6 +198,22 @@ func holdsSecretWord(text string) bool {
 	text = text[:min(len(text), valueReach)]
 	for _, w := range [...]string{"password", "passwd", "passphrase", "secret", "token", "key", "credential", "pwd"} {
 		if containsFold(text, w) {
+			return true
+		}
+	}
+	return false
+}
+
+// isAlphabet reports whether text is a list of signs rather than a choice of them.
+func isAlphabet(text string) bool {
+	return strings.Contains(text, "abcdefghijklmno") || strings.Contains(text, "ABCDEFGHIJKLMNO")
+}
+
+// isProse reports whether a word after an option goes on with the sentence that
+// speaks about the option.
+func isProse(text string) bool {
+	for _, w := range [...]string{"option", "options", "flag", "flags", "argument", "arguments", "and", "or", "is", "are", "in", "for", "to", "from", "with", "via", "must", "should", "may", "can", "when", "if", "on", "instead", "parameter"} {
+		if text == w {
 			return true
 		}
 	}

@@ -18,7 +18,8 @@ type token struct {
 const (
 	glued  = 1 << iota // known by the prefix alone, whatever stands before it
 	random             // the prefix is also the beginning of names: the body must not read like words
-	hexed              // the body begins with eight hexadecimal digits
+	hexed              // the body is hexadecimal; one with dashes has at least eight digits before the first
+	exact              // the body has min bytes and no more
 	led                // the letters and digits before the prefix belong to it
 )
 
@@ -234,8 +235,8 @@ var tokens = [...]token{
 var runTokens = [...]token{
 	{"aws-key-id", "AKIA", upnum, 12, glued},
 	{"aws-key-id", "ASIA", upnum, 12, glued},
-	{"aws-key-id", "ABIA", upnum, 16, glued},
-	{"aws-key-id", "ACCA", upnum, 16, glued},
+	{"aws-key-id", "ABIA", upnum, 16, random},
+	{"aws-key-id", "ACCA", upnum, 16, random},
 	{"google-api-key", "AIza", run, 24, glued},
 	{"alibaba-key-id", "LTAI", alnum, 12, random},
 	{"tencent-key-id", "AKID", alnum, 28, random},
@@ -248,8 +249,8 @@ var runTokens = [...]token{
 	{"artifactory-key", "AKCp", alnum, 56, random},
 	{"artifactory-token", "cmVmdGtuO", alnum, 30, glued},
 	{"databricks-token", "dapi", run, 32, hexed},
-	{"twilio-key", "SK", alnum, 32, hexed},
-	{"twilio-sid", "AC", alnum, 32, hexed},
+	{"twilio-key", "SK", alnum, 32, hexed | exact},
+	{"twilio-sid", "AC", alnum, 32, hexed | exact},
 	{"gitlab-token", "GR1348941", run, 16, glued},
 	{"crates-token", "cio", alnum, 32, random},
 	{"nuget-key", "oy2", alnum, 40, random},
@@ -295,12 +296,22 @@ func (t *token) holds(body string, atEnd bool) bool {
 		return false
 	case len(body) < t.min:
 		return atEnd && t.how&glued != 0 && len(t.prefix)+len(body) >= 8 && len(body) >= 3 && !wordy(body)
-	case t.how&hexed != 0 && span(body, 0, hexa, 8) < 8:
+	case t.how&exact != 0 && len(body) != t.min:
+		return false
+	case t.how&hexed != 0 && span(body, 0, hexa, t.min) < min(t.min, t.hexDigits()):
 		return false
 	case t.how&random != 0:
 		return !wordy(body)
 	}
 	return true
+}
+
+// hexDigits is how many hexadecimal digits a hexed body begins with.
+func (t *token) hexDigits() int {
+	if t.body&dash != 0 {
+		return 8
+	}
+	return t.min
 }
 
 // skKinds are the classes of keys that begin with "sk-", by what follows.

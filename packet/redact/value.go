@@ -222,12 +222,12 @@ func (c *scanner) literal(k key, v value, text string) bool {
 // will do where it can't be anything else.
 func (c *scanner) isPassword(k key, v value, text string) bool {
 	switch {
-	case len(text) < 3:
+	case len(text) < 3 || isBetweenTexts(text):
 		return false
 	case v.quoted:
 		return !isLabel(text)
 	case k.flag:
-		return !isMetavar(text) && !isCode(text)
+		return !isMetavar(text) && !isCode(text) && !isProse(text)
 	case v.netrc:
 		return true
 	case v.spoken:
@@ -243,13 +243,23 @@ func (c *scanner) isPassword(k key, v value, text string) bool {
 	return len(text) >= 8 && c.endsLine(v.end) && isPlainWord(text) || !wordy(text) && len(text) >= 8
 }
 
+// isBetweenTexts reports whether text is the code between two quoted texts, the
+// first of which ends in the name and sign: "password=" + x + "&user=".
+func isBetweenTexts(text string) bool {
+	switch text[0] {
+	case ' ', ')', ',', ';', '+', ']', '}':
+		return strings.IndexByte(text, ' ') >= 0 || len(text) > 1 && text[0] == '+' && isLetter(text[1]) && wordy(text)
+	}
+	return false
+}
+
 // isSecret judges what stands after "token", "secret" and "api_key": a machine
 // made it, so it doesn't read like words.
 func (c *scanner) isSecret(k key, v value, text string) bool {
 	if len(text) < 6 || isNumber(text) {
 		return false
 	}
-	if strings.IndexByte(text, ' ') >= 0 || isDigestLabel(text) {
+	if strings.IndexByte(text, ' ') >= 0 || isDigestLabel(text) || isAlphabet(text) {
 		return false
 	}
 	if k.upper && v.tight && !v.colon || k.flag {
