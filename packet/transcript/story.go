@@ -18,8 +18,9 @@ import (
 type Position struct {
 	Offset int64     `json:"offset"`         // bytes from the start of the file to the start of the record
 	Line   int64     `json:"line,omitempty"` // 1-based; 0 where lines before it weren't counted
-	ID     string    `json:"id,omitempty"`   // the record's own id: Claude's uuid, Codex's ordinal as "ordinal:N" or an item's id
+	ID     string    `json:"id,omitempty"`   // the record's own id: Claude's uuid, Codex's "ordinal:N"; where a client gives none (Codex's legacy rollouts) "offset:N"
 	Time   time.Time `json:"time,omitzero"`  // the record's own time
+	Path   string    `json:"path,omitempty"` // the file, where it isn't the transcript itself: a fork's parent (Codex, history_base)
 }
 
 // Message is something said in the session's own chain by a person or the
@@ -48,6 +49,16 @@ type PlanItem struct {
 	ID       string // the tool's own id of the item, if any
 	Text     string
 	Status   string // "pending", "in_progress", "completed" or the client's own word
+}
+
+// Proposal is the plan that an agent in plan mode put forward as prose
+// (Claude's ExitPlanMode).
+type Proposal struct {
+	Position
+	Text     string // at most 16 KiB, cut with a visible mark; "" where the client kept it in a file only
+	File     string // where the client keeps it, if it says so
+	Answered bool   // the call has a result
+	Approved bool   // the result was no refusal
 }
 
 // OpenWork is something started and not finished: a subagent's call without a
@@ -150,6 +161,7 @@ type Story struct {
 	Requests   []Message  // the person's own latest requests, oldest first
 	Boundaries []Boundary // in what was read, oldest first
 	Plan       *Plan      // nil if none was seen
+	Proposal   *Proposal  // the plan that plan mode last put forward, nil if none was seen
 	Open       []OpenWork
 	Files      []File // most edited first, then most read, then by path
 	Commands   []Command

@@ -1,0 +1,737 @@
+package transcript
+
+import (
+	"bytes"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// claudeReader translates Claude Code's records for a builder.
+type claudeReader struct {
+	b       *builder
+	bounded bool            // a boundary record came last, its summary is to come
+	sub     bool            // a subagent's own transcript: it tells who it is, nothing else
+	prompts map[idKey]int64 // of a prompt's parent: where the first prompt behind it stands
+}
+
+// record takes one record of the session's own chain, or one outside any chain.
+func (r *claudeReader) record(l line, c *claudeLine) {
+	if c.sidechain {
+		r.count(func(o *Omitted) { o.Sidechain++ })
+		if r.sub {
+			r.identity(c)
+		}
+		return
+	}
+	r.identity(c)
+	r.reached(l, c)
+	switch string(c.typ) {
+	case "user":
+		r.user(l, c)
+		r.bounded = false
+	case "assistant":
+		r.assistant(l, c)
+		r.bounded = false
+	case "attachment":
+		r.attached(l, c)
+	case "system":
+		r.system(l, c)
+	case "queue-operation":
+		if is(c.operation, "enqueue") {
+			r.notified(l, c, c.content)
+		}
+	case "permission-mode", "last-prompt", "progress":
+	default:
+		if !claudeKnown(c.typ) {
+			r.count(func(o *Omitted) { o.Unknown++ })
+		}
+	}
+}
+
+// count counts what was left out, in the part of the file that is read whole.
+func (r *claudeReader) count(add func(*Omitted)) {
+	if !r.b.dim {
+		add(&r.b.st.Omitted)
+	}
+}
+
+// identity keeps what the latest record says about its session.
+func (r *claudeReader) identity(c *claudeLine) {
+	id := &r.b.st.Identity
+	set := func(to *string, raw []byte, limit int) {
+		if isString(raw) && len(raw) > 2 {
+			*to = same(*to, raw, limit)
+		}
+	}
+	set(&id.SessionID, c.session, nameBytes)
+	id.RootID = id.SessionID
+	set(&id.Version, c.version, nameBytes)
+	set(&id.CWD, c.cwd, pathBytes)
+	set(&id.GitBranch, c.branch, nameBytes)
+	set(&id.PermissionMode, c.mode, nameBytes)
+	if id.Started.IsZero() {
+		id.Started = c.stamp()
+	}
+}
+
+// same returns old where the raw string says the same, which it nearly always
+// does: it saves a copy a record.
+func same(old string, raw []byte, limit int) string {
+	if string(plain(raw)) == old {
+		return old
+	}
+	return short(raw, limit)
+}
+
+func (r *claudeReader) reached(l line, c *claudeLine) {
+	if len(c.id) > 0 && !r.b.dim {
+		r.b.st.Reach.Last = r.b.pos(l, string(c.id), c.stamp())
+	}
+}
+
+func (r *claudeReader) pos(l line, c *claudeLine) Position {
+	return r.b.pos(l, string(c.id), c.stamp())
+}
+
+// claudeMessage is a record's message, raw.
+type claudeMessage struct {
+	role, id, model, content, usage []byte
+}
+
+func parseClaudeMessage(raw []byte) (m claudeMessage) {
+	for f := members(raw); f.next(); {
+		switch string(f.key) {
+		case "role":
+			m.role = f.val
+		case "id":
+			m.id = f.val
+		case "model":
+			m.model = f.val
+		case "content":
+			m.content = f.val
+		case "usage":
+			m.usage = f.val
+		}
+	}
+	return m
+}
+
+// synthetic reports whether the client wrote an assistant's record itself: an
+// API error, "No response requested.".
+func (m *claudeMessage) synthetic(c *claudeLine) bool {
+	return c.apiError || is(m.model, "<synthetic>")
+}
+
+// userKind is what a record of type user is.
+type userKind int
+
+const (
+	userNone    userKind = iota // nothing said
+	userTyped                   // a person's own words
+	userWritten                 // written by the client in the user's name
+	userLocal                   // a local command, its output, a meta record
+	userSummary                 // a compaction's summary or the prompt for one
+	userResult                  // tool results
+)
+
+// userKindOf judges a user's record; content is its message's.
+func userKindOf(c *claudeLine, content []byte) userKind {
+	switch {
+	case c.summary:
+		return userSummary
+	case c.meta || c.hidden:
+		return userLocal
+	}
+	if !isString(content) {
+		results, text := false, false
+		var opening []byte
+		for f := elements(content); f.next(); {
+			switch typ := plain(member(f.val, "type")); string(typ) {
+			case "tool_result":
+				results = true
+			case "text":
+				words := member(f.val, "text")
+				if !wrapped(words) {
+					if !text {
+						opening = words
+					}
+					text = true
+				}
+			case "image", "document":
+				text = true
+			}
+			if results {
+				break
+			}
+		}
+		switch {
+		case results:
+			return userResult
+		case !text:
+			return userNone
+		}
+		content = opening
+	}
+	switch {
+	case starts(content, localStarts):
+		return userLocal
+	case starts(content, summaryStarts):
+		return userSummary
+	case starts(content, writtenStarts) || is(c.promptSource, "system") || !human(c.origin):
+		return userWritten
+	}
+	return userTyped
+}
+
+// What texts that nobody typed begin with, as seen on the real client.
+var (
+	localStarts = []string{
+		"<command-name>", "<command-message>", "<command-args>", "<local-command-", "<bash-input>", "<bash-stdout>", "<bash-stderr>",
+		"Caveat: The messages below were generated by the user while running local commands",
+	}
+	summaryStarts = []string{
+		"This session is being continued from a previous conversation",
+		"Your task is to create a detailed summary of",
+	}
+	writtenStarts = []string{"<task-notification>", "[Request interrupted by user", "<system-reminder>", "<teammate-message", "[SYSTEM NOTIFICATION"}
+	wrapStarts    = []string{"<system-reminder>", "<ide_opened_file>", "<ide_selection>", "<ide_diagnostics>"}
+)
+
+// wrapped reports whether a part of a prompt is what the client adds to it.
+func wrapped(raw []byte) bool { return starts(raw, wrapStarts) }
+
+func human(origin []byte) bool {
+	kind := member(origin, "kind")
+	return kind == nil || is(kind, "human")
+}
+
+// starts reports whether a raw string begins with one of the words, white space
+// aside.
+func starts(raw []byte, words []string) bool {
+	in := bytes.TrimLeft(plain(raw), " ")
+	for bytes.HasPrefix(in, []byte(`\n`)) {
+		in = bytes.TrimLeft(in[2:], " ")
+	}
+	if len(in) == 0 {
+		return false
+	}
+	if in[0] == '\\' { // an escaped first letter: decode to compare
+		in = unquote(append(append([]byte{'"'}, wholeEscapes(in, 240)...), '"'))
+	}
+	for _, w := range words {
+		if len(in) >= len(w) && string(in[:len(w)]) == w {
+			return true
+		}
+	}
+	return false
+}
+
+// wholeEscapes returns at most n bytes of a raw string's inside, up to a whole
+// escape.
+func wholeEscapes(in []byte, n int) []byte {
+	if len(in) <= n {
+		return in
+	}
+	in = in[:n]
+	for i := max(0, n-6); i < n; i++ {
+		if in[i] == '\\' && !escaped(in, i) {
+			return in[:i]
+		}
+	}
+	return in
+}
+
+func (r *claudeReader) user(l line, c *claudeLine) {
+	m := parseClaudeMessage(c.message)
+	switch kind := userKindOf(c, m.content); kind {
+	case userLocal:
+		r.count(func(o *Omitted) { o.Meta++ })
+	case userSummary:
+		r.count(func(o *Omitted) { o.Summaries++ })
+		if c.summary && !r.bounded {
+			// No boundary record leads to it: the flag is the durable sign of a
+			// compaction, the boundary's form varies.
+			r.b.boundary(Boundary{Position: r.pos(l, c)})
+		}
+	case userResult:
+		r.results(l, c, m.content)
+	case userTyped, userWritten:
+		r.rewound(l, c)
+		if kind == userWritten {
+			r.notified(l, c, m.content)
+		}
+		r.said(l, c, m.content, "user", kind == userTyped)
+	}
+}
+
+// rewound drops the requests of a branch that this prompt abandons: it has the
+// parent that an earlier prompt has.
+func (r *claudeReader) rewound(l line, c *claudeLine) {
+	if len(c.parent) == 0 && !c.root {
+		return
+	}
+	if r.prompts == nil {
+		r.prompts = map[idKey]int64{}
+	}
+	parent := keyOf(c.parent)
+	since, ok := r.prompts[parent]
+	if !ok {
+		r.prompts[parent] = l.off
+		return
+	}
+	gone := func(m Message) bool { return m.Offset >= since && m.Offset < l.off }
+	r.b.st.Opening = slices.DeleteFunc(r.b.st.Opening, gone)
+	r.b.st.Requests = slices.DeleteFunc(r.b.st.Requests, gone)
+}
+
+// said makes a message of a record's parts.
+func (r *claudeReader) said(l line, c *claudeLine, content []byte, role string, typed bool) {
+	t, images := r.words(c, content, role)
+	if t.empty() {
+		return
+	}
+	m := Message{Position: r.pos(l, c), Role: role, Text: t.String(), Typed: typed, Images: images}
+	m.Cut = t.cut // String may have cut more
+	r.b.message(m)
+	if r.b.emit == nil && !r.b.dim && (typed || role == "assistant") {
+		r.b.mention(m.Text, m.Position)
+	}
+}
+
+// words joins the texts of a message's parts and counts the others.
+func (r *claudeReader) words(c *claudeLine, content []byte, role string) (text, int) {
+	t := textOf(r.b.opt.MessageBytes)
+	if isString(content) {
+		t.add(content, c.small.missing(content))
+		return t, 0
+	}
+	var pictures []string
+	for f := elements(content); f.next(); {
+		part := f.val
+		switch typ := plain(member(part, "type")); string(typ) {
+		case "text":
+			words := member(part, "text")
+			if role == "user" && wrapped(words) {
+				continue
+			}
+			t.part()
+			t.add(words, c.small.missing(words))
+		case "image", "document":
+			pictures = append(pictures, c.picture(string(typ), part))
+		case "thinking", "redacted_thinking":
+			r.count(func(o *Omitted) { o.Reasoning++ })
+		}
+	}
+	t.pictures(pictures)
+	return t, len(pictures)
+}
+
+// picture says what an image or document was: its bytes never leave the file.
+func (c *claudeLine) picture(kind string, part []byte) string {
+	source := member(part, "source")
+	words := "[" + kind
+	if data := member(source, "data"); isString(data) {
+		words += ", " + size((int64(len(data)-2)+c.small.missing(data))*3/4)
+	}
+	if media := member(source, "media_type"); isString(media) {
+		words += ", " + short(media, 64)
+	}
+	return words + "]"
+}
+
+func (r *claudeReader) assistant(l line, c *claudeLine) {
+	m := parseClaudeMessage(c.message)
+	if m.synthetic(c) {
+		r.count(func(o *Omitted) { o.Meta++ })
+		return
+	}
+	if isString(m.model) {
+		r.b.st.Identity.Model = same(r.b.st.Identity.Model, m.model, nameBytes)
+	}
+	pos := r.pos(l, c)
+	if !r.b.dim {
+		r.b.st.Reach.LastAnswer = pos
+		if n := claudeTokens(m.usage); n > 0 {
+			r.b.st.Usage = &Usage{Position: pos, Tokens: n}
+		}
+	}
+	r.said(l, c, m.content, "assistant", false)
+	for f := elements(m.content); f.next(); {
+		switch string(plain(member(f.val, "type"))) {
+		case "tool_use", "server_tool_use", "mcp_tool_use":
+			r.count(func(o *Omitted) { o.FunctionCalls++ })
+			r.called(pos, f.val, c.small)
+		}
+	}
+}
+
+// claudeTokens is the context in use after an answer.
+func claudeTokens(usage []byte) (n int64) {
+	for f := members(usage); f.next(); {
+		switch string(f.key) {
+		case "input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens", "output_tokens":
+			n += integer(f.val)
+		}
+	}
+	return n
+}
+
+// called takes a tool call.
+func (r *claudeReader) called(pos Position, part []byte, small *shrunk) {
+	var id, name, input []byte
+	for f := members(part); f.next(); {
+		switch string(f.key) {
+		case "id":
+			id = f.val
+		case "name":
+			name = f.val
+		case "input":
+			input = f.val
+		}
+	}
+	c := &call{name: short(name, nameBytes), pos: pos}
+	callID := short(id, nameBytes)
+	switch c.name {
+	case "Bash", "PowerShell":
+		t := textOf(commandBytes)
+		words := member(input, "command")
+		t.add(words, small.missing(words))
+		c.command = &Command{Position: pos, CallID: callID, Text: t.String()}
+		r.b.runs(c.command)
+		c.work = &work{OpenWork: OpenWork{Position: pos, Kind: "background", CallID: callID, Description: cmpOr(short(member(input, "description"), itemBytes), c.command.Text)}, command: c.command}
+	case "Edit", "Write", "MultiEdit", "NotebookEdit":
+		c.paths = []touch{{path: filePath(input), edit: true}}
+	case "Read", "NotebookRead":
+		c.paths = []touch{{path: filePath(input)}}
+	case "Grep", "Glob", "LS":
+		if p := short(member(input, "path"), pathBytes); p != "" && !r.b.dim {
+			r.b.mention(p, pos)
+		}
+	case "TodoWrite":
+		c.plan = todoPlan(input, pos)
+	case "TaskCreate":
+		c.task = &taskChange{text: short(member(input, "subject"), itemBytes), status: "pending"}
+	case "TaskUpdate":
+		c.task = &taskChange{id: short(member(input, "taskId"), nameBytes), text: short(member(input, "subject"), itemBytes), status: short(member(input, "status"), nameBytes)}
+	case "TaskList":
+		c.task = &taskChange{}
+	case "Agent", "Task":
+		c.work = &work{OpenWork: OpenWork{Position: pos, Kind: "subagent", CallID: callID, Description: cmpOr(short(member(input, "description"), itemBytes), short(member(input, "prompt"), itemBytes))}}
+		r.b.opened(c.work)
+	case "ExitPlanMode":
+		r.b.st.Proposal = proposal(input, pos, small)
+	case "TaskStop", "KillShell", "KillBash":
+		c.stops = cmpOr(short(member(input, "task_id"), nameBytes), short(member(input, "shell_id"), nameBytes), short(member(input, "bash_id"), nameBytes))
+	}
+	r.b.started(callID, c)
+}
+
+func cmpOr(words ...string) string {
+	for _, w := range words {
+		if w != "" {
+			return w
+		}
+	}
+	return ""
+}
+
+func filePath(input []byte) string {
+	return cmpOr(short(member(input, "file_path"), pathBytes), short(member(input, "notebook_path"), pathBytes), short(member(input, "path"), pathBytes))
+}
+
+func todoPlan(input []byte, pos Position) *Plan {
+	p := &Plan{Position: pos, Source: "TodoWrite"}
+	for f := elements(member(input, "todos")); f.next() && len(p.Items) < maxItems; {
+		p.Items = append(p.Items, todoItem(f.val, pos))
+	}
+	return p
+}
+
+func todoItem(raw []byte, pos Position) PlanItem {
+	return PlanItem{
+		Position: pos,
+		ID:       short(member(raw, "id"), nameBytes),
+		Text:     cmpOr(short(member(raw, "content"), itemBytes), short(member(raw, "subject"), itemBytes)),
+		Status:   short(member(raw, "status"), nameBytes),
+	}
+}
+
+func proposal(input []byte, pos Position, small *shrunk) *Proposal {
+	t := textOf(proposalBytes)
+	words := member(input, "plan")
+	t.add(words, small.missing(words))
+	return &Proposal{Position: pos, Text: t.String(), File: short(member(input, "planFilePath"), pathBytes)}
+}
+
+// results takes the tool results of a user's record, and what a person said
+// beside them.
+func (r *claudeReader) results(l line, c *claudeLine, content []byte) {
+	pos := r.pos(l, c)
+	n := 0
+	said := false
+	for f := elements(content); f.next(); {
+		switch string(plain(member(f.val, "type"))) {
+		case "tool_result":
+			n++
+			r.count(func(o *Omitted) { o.ToolOutputs++ })
+		case "text":
+			said = said || !wrapped(member(f.val, "text"))
+		}
+	}
+	for f := elements(content); f.next(); {
+		if is(member(f.val, "type"), "tool_result") {
+			result := c.result
+			if n > 1 {
+				result = nil // it belongs to one of them, the record doesn't say to which
+			}
+			r.answered(pos, f.val, result)
+		}
+	}
+	if said {
+		r.said(l, c, content, "user", false)
+	}
+}
+
+// answered takes one tool result; meta is the client's own note of it
+// (toolUseResult).
+func (r *claudeReader) answered(pos Position, part, meta []byte) {
+	var id, content []byte
+	failed := false
+	for f := members(part); f.next(); {
+		switch string(f.key) {
+		case "tool_use_id":
+			id = f.val
+		case "content":
+			content = f.val
+		case "is_error":
+			failed = isTrue(f.val)
+		}
+	}
+	c := r.b.result(short(id, nameBytes))
+	if c == nil {
+		r.listed(pos, meta)
+		return
+	}
+	if c.name == "ExitPlanMode" && r.b.st.Proposal != nil {
+		p := r.b.st.Proposal
+		p.Answered, p.Approved = true, !failed
+		p.File = cmpOr(short(member(meta, "filePath"), pathBytes), p.File)
+		if words := member(meta, "plan"); p.Text == "" && isString(words) {
+			p.Text = short(words, proposalBytes)
+		}
+	}
+	switch {
+	case c.command != nil:
+		r.ran(c, pos, content, meta, failed)
+	case c.work != nil:
+		r.handed(c, meta, content, failed)
+	case c.task != nil && !failed:
+		r.tasked(c, pos, meta)
+	case !failed:
+		r.b.succeeded(c, pos)
+	}
+}
+
+// ran takes a shell command's result.
+func (r *claudeReader) ran(c *call, pos Position, content, meta []byte, failed bool) {
+	task := short(member(meta, "backgroundTaskId"), nameBytes)
+	if task != "" {
+		c.work.TaskID, c.work.waits = task, true
+		r.b.opened(c.work)
+		return
+	}
+	if r.b.dim {
+		return
+	}
+	var words []byte
+	if isString(content) {
+		words = content
+	} else {
+		for f := elements(content); f.next(); {
+			if t := member(f.val, "text"); t != nil {
+				words = t
+			}
+		}
+	}
+	if isTrue(member(meta, "interrupted")) {
+		failed = true
+	}
+	var code *int
+	if failed {
+		code = exitCode(plain(words), "Exit code ")
+	}
+	c.command.ended(pos, failed, code, tail(words, r.b.opt.OutputBytes))
+}
+
+// exitCode reads the number behind the words that begin in.
+func exitCode(in []byte, words string) *int {
+	rest, ok := bytes.CutPrefix(in, []byte(words))
+	if !ok {
+		return nil
+	}
+	end := 0
+	for end < len(rest) && (rest[end] >= '0' && rest[end] <= '9' || end == 0 && rest[end] == '-') {
+		end++
+	}
+	n, err := strconv.Atoi(string(rest[:end]))
+	if err != nil {
+		return nil
+	}
+	return &n
+}
+
+// handed takes a subagent's result: its report, or word that it works on in the
+// background.
+func (r *claudeReader) handed(c *call, meta, content []byte, failed bool) {
+	async := isTrue(member(meta, "isAsync")) || is(member(meta, "status"), "async_launched") || is(member(meta, "status"), "remote_launched")
+	if !async && meta == nil {
+		for f := elements(content); f.next(); {
+			async = async || starts(member(f.val, "text"), []string{"Async agent launched"})
+		}
+	}
+	if failed || !async {
+		c.work.over = true
+		return
+	}
+	c.work.waits = true
+	c.work.TaskID = cmpOr(short(member(meta, "agentId"), nameBytes), short(member(meta, "taskId"), nameBytes))
+}
+
+// tasked takes the result of a Task tool.
+func (r *claudeReader) tasked(c *call, pos Position, meta []byte) {
+	switch c.name {
+	case "TaskCreate":
+		task := member(meta, "task")
+		c.task.id = short(member(task, "id"), nameBytes)
+		c.task.text = cmpOr(short(member(task, "subject"), itemBytes), c.task.text)
+		r.b.setTask(*c.task, pos)
+	case "TaskUpdate":
+		if f := member(meta, "success"); f == nil || isTrue(f) {
+			r.b.setTask(*c.task, pos)
+		}
+	default:
+		r.listed(pos, meta)
+	}
+}
+
+// listed takes a whole list of tasks, as TaskList and the client's reminders
+// show it.
+func (r *claudeReader) listed(pos Position, meta []byte) {
+	for f := elements(member(meta, "tasks")); f.next(); {
+		r.taskItem(f.val, pos)
+	}
+}
+
+func (r *claudeReader) taskItem(raw []byte, pos Position) {
+	r.b.setTask(taskChange{
+		id:     cmpOr(short(member(raw, "id"), nameBytes), number(member(raw, "id"))),
+		text:   short(member(raw, "subject"), itemBytes),
+		status: short(member(raw, "status"), nameBytes),
+	}, pos)
+}
+
+func number(raw []byte) string {
+	if len(raw) > 0 && raw[0] >= '0' && raw[0] <= '9' {
+		return string(raw)
+	}
+	return ""
+}
+
+// attached takes a record that carries what the client added to the
+// conversation.
+func (r *claudeReader) attached(l line, c *claudeLine) {
+	a := c.attachment
+	switch string(plain(member(a, "type"))) {
+	case "queued_command":
+		r.queued(l, c, a)
+		return
+	case "task_reminder":
+		for f := elements(member(a, "content")); f.next(); {
+			r.taskItem(f.val, r.pos(l, c))
+		}
+	case "todo_reminder", "todo":
+		r.todos(l, c, a)
+	case "plan_mode":
+		r.b.st.Identity.PermissionMode = "plan"
+	}
+	r.count(func(o *Omitted) { o.Meta++ })
+}
+
+// todos takes the client's reminder of a to-do list as it stands.
+func (r *claudeReader) todos(l line, c *claudeLine, a []byte) {
+	p := &Plan{Position: r.pos(l, c), Source: "TodoWrite"}
+	for f := elements(member(a, "content")); f.next() && len(p.Items) < maxItems; {
+		p.Items = append(p.Items, todoItem(f.val, p.Position))
+	}
+	if len(p.Items) > 0 {
+		r.b.setPlan(p)
+	}
+}
+
+// queued takes what was typed, or notified, while a turn was running.
+func (r *claudeReader) queued(l line, c *claudeLine, a []byte) {
+	prompt := member(a, "prompt")
+	mode := member(a, "commandMode")
+	typed := (mode == nil || is(mode, "prompt")) && human(member(a, "origin")) && !starts(prompt, writtenStarts)
+	if !typed {
+		r.notified(l, c, prompt)
+	}
+	if starts(prompt, localStarts) || is(mode, "bash") {
+		r.count(func(o *Omitted) { o.Meta++ })
+		return
+	}
+	r.said(l, c, prompt, "user", typed)
+}
+
+// notified takes the client's word that something in the background ended.
+func (r *claudeReader) notified(l line, c *claudeLine, content []byte) {
+	if !starts(content, []string{"<task-notification>"}) {
+		return
+	}
+	words := short(content, 8<<10)
+	status := tag(words, "status")
+	if status == "" || status == "running" || status == "pending" || status == "in_progress" {
+		return
+	}
+	w := r.b.over(tag(words, "task-id"), tag(words, "tool-use-id"))
+	if w == nil || w.command == nil || w.command.Done {
+		return
+	}
+	var code *int
+	if _, rest, ok := strings.Cut(tag(words, "summary"), "exit code "); ok {
+		code = exitCode([]byte(rest), "")
+	}
+	w.command.ended(r.pos(l, c), status != "completed", code, "")
+}
+
+// tag returns what stands between <name> and </name>.
+func tag(words, name string) string {
+	_, rest, ok := strings.Cut(words, "<"+name+">")
+	if !ok {
+		return ""
+	}
+	inside, _, ok := strings.Cut(rest, "</"+name+">")
+	if !ok {
+		return ""
+	}
+	return strings.TrimSpace(inside)
+}
+
+// system takes a record of the client about itself.
+func (r *claudeReader) system(l line, c *claudeLine) {
+	if string(c.subtype) != "compact_boundary" {
+		r.count(func(o *Omitted) { o.Meta++ })
+		return
+	}
+	x := Boundary{
+		Position:  r.pos(l, c),
+		Trigger:   short(member(c.compact, "trigger"), nameBytes),
+		PreTokens: integer(member(c.compact, "preTokens")),
+	}
+	r.b.boundary(x)
+	r.bounded = true
+	if n := integer(member(c.compact, "postTokens")); n > 0 && !r.b.dim {
+		r.b.st.Usage = &Usage{Position: x.Position, Tokens: n}
+	}
+}

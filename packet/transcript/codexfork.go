@@ -1,0 +1,155 @@
+package transcript
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+// Bounds of the search for a fork's parents.
+const (
+	maxAncestors = 8
+	maxEntries   = 1 << 16 // folder entries looked at
+)
+
+// ancestors follows history_base: a fork of 0.171.0 doesn't copy its parent's
+// history but names the thread and up to where it is its own.
+func (r *reader) ancestors(list []*segment, c *codexLine) []*segment {
+	seen := map[string]bool{r.st.Identity.SessionID: true}
+	for len(list) <= maxAncestors {
+		base := member(c.payload, "history_base")
+		thread := short(member(base, "thread_id"), nameBytes)
+		if thread == "" {
+			return list
+		}
+		s, meta := r.parent(thread, seen, base)
+		if s == nil {
+			r.b.caveat("the history that this session was forked from was not found")
+			return list
+		}
+		list = append(list, s)
+		c = meta
+	}
+	r.b.caveat("the session was forked too many times: its oldest history was not read")
+	return list
+}
+
+// parent opens the rollout of a thread, up to where the fork was taken.
+func (r *reader) parent(thread string, seen map[string]bool, base []byte) (*segment, *codexLine) {
+	if seen[thread] || strings.ContainsAny(thread, `/\*?[`) {
+		return nil, nil
+	}
+	seen[thread] = true
+	path := findRollout(r.src.path, thread)
+	if path == "" {
+		return nil, nil
+	}
+	src, err := open(path)
+	if err != nil {
+		return nil, nil
+	}
+	c, found, err := src.firstMeta(r)
+	if err != nil || !found || !is(member(c.payload, "id"), thread) {
+		src.close()
+		return nil, nil
+	}
+	to := src.size
+	if n := integer(member(base, "end_byte_offset")); n > 0 {
+		to = min(to, n)
+	}
+	return &segment{src: src, to: to, in: path}, &c
+}
+
+// findRollout finds a thread's rollout below the sessions folder that from lies
+// in: sessions/YYYY/MM/DD/rollout-<time>-<thread>.jsonl. A thread's id is a UUID
+// of version 7, so the day is known but for the time zone; else every day is
+// looked at, newest first, up to a bound.
+func findRollout(from, thread string) string {
+	root := sessionsDir(from)
+	if root == "" {
+		return ""
+	}
+	suffix := "-" + thread + ".jsonl"
+	left := maxEntries
+	if day, ok := uuidTime(thread); ok {
+		for _, off := range []int{0, 1, -1} {
+			dir := filepath.Join(root, day.AddDate(0, 0, off).Format("2006/01/02"))
+			if p := rolloutIn(dir, suffix, &left); p != "" {
+				return p
+			}
+		}
+	}
+	if p := rolloutBelow(root, suffix, 3, &left); p != "" {
+		return p
+	}
+	return rolloutIn(filepath.Join(filepath.Dir(root), "archived_sessions"), suffix, &left)
+}
+
+// sessionsDir is the nearest folder named sessions above a path, with its
+// archive beside it.
+func sessionsDir(path string) string {
+	abs, err := filepath.Abs(path)
+	if err != nil {
+		return ""
+	}
+	for dir := filepath.Dir(abs); dir != filepath.Dir(dir); dir = filepath.Dir(dir) {
+		switch filepath.Base(dir) {
+		case "sessions":
+			return dir
+		case "archived_sessions":
+			return filepath.Join(filepath.Dir(dir), "sessions")
+		}
+	}
+	return ""
+}
+
+func rolloutIn(dir, suffix string, left *int) string {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return ""
+	}
+	for _, e := range entries {
+		if *left--; *left < 0 {
+			return ""
+		}
+		if strings.HasSuffix(e.Name(), suffix) && strings.HasPrefix(e.Name(), "rollout-") {
+			return filepath.Join(dir, e.Name())
+		}
+	}
+	return ""
+}
+
+func rolloutBelow(dir, suffix string, depth int, left *int) string {
+	if depth == 0 {
+		return rolloutIn(dir, suffix, left)
+	}
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return ""
+	}
+	for i := len(entries) - 1; i >= 0; i-- {
+		if *left--; *left < 0 {
+			return ""
+		}
+		if entries[i].IsDir() {
+			if p := rolloutBelow(filepath.Join(dir, entries[i].Name()), suffix, depth-1, left); p != "" {
+				return p
+			}
+		}
+	}
+	return ""
+}
+
+// uuidTime is when a UUID of version 7 was made.
+func uuidTime(id string) (time.Time, bool) {
+	var k idKey
+	if len(id) != 36 || !uuid([]byte(id), &k) || k[6]>>4 != 7 {
+		return time.Time{}, false
+	}
+	var ms int64
+	for _, b := range k[:6] {
+		ms = ms<<8 | int64(b)
+	}
+	return time.UnixMilli(ms).UTC(), true
+}
