@@ -1,0 +1,63 @@
+# make help lists what there is.
+
+PREFIX  ?= $(HOME)/.local
+CLIENTS ?=
+HOOKS   ?= 1
+YES     ?= 0
+
+BINDIR   := $(DESTDIR)$(PREFIX)/bin
+PROGRAMS := reseat reseat-precompact reseat-directive reseat-runtime-claude reseat-runtime-codex
+GOFLAGS_BUILD := -trimpath -ldflags "-s -w"
+
+# Tools of make check, run from the module cache at these versions.
+GOFUMPT     := mvdan.cc/gofumpt@v0.12.0
+STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
+
+.PHONY: help
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@echo
+	@echo "  PREFIX=$(PREFIX)  where the programs go"
+	@echo "  CLIENTS=claude,codex  which clients get hooks (default: those found)"
+	@echo "  HOOKS=0  programs only    YES=1  don't ask"
+
+.PHONY: build
+build: ## build all programs into bin/
+	@mkdir -p bin
+	go build $(GOFLAGS_BUILD) -o bin/ $(addprefix ./cmd/,$(PROGRAMS))
+
+.PHONY: install
+install: build ## build, install the programs and the hooks, show a round trip
+	@mkdir -p "$(BINDIR)"
+	@for p in $(PROGRAMS); do \
+		cp "bin/$$p" "$(BINDIR)/.$$p.new" && chmod 755 "$(BINDIR)/.$$p.new" && \
+		mv -f "$(BINDIR)/.$$p.new" "$(BINDIR)/$$p" || exit 1; \
+	done
+	@echo "programs  $(BINDIR)"
+ifneq ($(HOOKS),0)
+	@"$(BINDIR)/reseat" install --round-trip $(if $(CLIENTS),--client $(CLIENTS)) $(if $(filter 1,$(YES)),--yes)
+endif
+
+.PHONY: uninstall
+uninstall: ## take the hooks out, then remove the programs
+	@if [ -x "$(BINDIR)/reseat" ]; then "$(BINDIR)/reseat" uninstall --yes; fi
+	@for p in $(PROGRAMS); do rm -f "$(BINDIR)/$$p"; done
+	@echo "programs removed from $(BINDIR); what was kept of sessions stays (see: reseat purge)"
+
+.PHONY: test
+test: ## all tests that need no client
+	go test ./...
+
+.PHONY: check
+check: ## formatting, vet, staticcheck, tidy and generated files
+	@echo gofumpt; out=$$(go run $(GOFUMPT) -l .); test -z "$$out" || { echo "$$out"; exit 1; }
+	go vet ./...
+	go vet -tags e2e ./...
+	go run $(STATICCHECK) ./...
+	go mod tidy -diff
+	GOOS=windows go vet ./...
+	GOOS=darwin go vet ./...
+
+.PHONY: e2e
+e2e: ## the real clients against stub models on loopback
+	go test -tags e2e -count=1 -timeout 60m ./internal/e2e/...

@@ -1,0 +1,333 @@
+package bridge
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+
+	"github.com/reseat-dev/reseat/hooks"
+	"github.com/reseat-dev/reseat/packet/transcript"
+)
+
+// Sink is where a directive is printed: the hook's standard output.
+type Sink interface {
+	// Leads reports whether anybody can read what is written; a nil error is
+	// yes.
+	Leads() error
+	// Write writes the whole document at once.
+	Write(doc []byte) (n int, err error)
+}
+
+// maxTries bounds how often a decision is taken again because another process
+// changed the state in between. Each round means that somebody else got ahead,
+// so a handful is more than ever happens.
+const maxTries = 16
+
+// Deliver handles SessionStart, UserPromptSubmit and PostCompact.
+func (b *Bridge) Deliver(ctx context.Context, e hooks.Event, out Sink) Outcome {
+	dir := b.Home.Session(e.Client, e.SessionID)
+	if err := b.Home.Check(); err != nil {
+		return failed("the state can't be used", err)
+	}
+	switch e.Name {
+	case hooks.SessionStart:
+		if e.Source != hooks.SourceCompact {
+			return b.greet(e)
+		}
+		return b.afterCompact(ctx, e, dir, out)
+	case hooks.UserPromptSubmit:
+		return b.atPrompt(ctx, e, dir, out)
+	case hooks.PostCompact:
+		return b.arm(ctx, e, dir)
+	}
+	return Outcome{Decision: DidIgnore, Reason: "not an event that delivers"}
+}
+
+// afterCompact handles SessionStart(compact).
+func (b *Bridge) afterCompact(ctx context.Context, e hooks.Event, dir string, out Sink) Outcome {
+	for range maxTries {
+		attempts, err := Attempts(dir)
+		if err != nil {
+			return failed("the session's state couldn't be read", err)
+		}
+		ability := b.ability(e, knownVersion(attempts))
+		if proved, why := b.mainCompacted(ctx, e, ability); !proved {
+			return Outcome{Decision: DidIgnore, Reason: why}
+		}
+		if why := b.off(e, dir); why != "" {
+			return Outcome{Decision: DidSwitch, Reason: why}
+		}
+		a := usableAtStart(attempts, ability)
+		if a != nil && !b.another(ctx, e, a, claimedBefore(attempts, a.Number), ability) {
+			return Outcome{Decision: DidNothing, ID: a.ID(), Reason: "this compaction's directive was delivered already"}
+		}
+		var proof *transcript.Position
+		if a == nil {
+			var o Outcome
+			if a, proof, o = b.rescue(ctx, e, attempts, ability, nil); a == nil {
+				if errors.Is(o.Err, fs.ErrExist) {
+					continue
+				}
+				return o
+			}
+		}
+		if o, again := b.claim(ctx, e, a, attempts, Claimed1, proof, out); !again {
+			return o
+		}
+	}
+	return Outcome{Decision: DidLose, Reason: "other processes kept changing the session's state"}
+}
+
+func knownVersion(attempts []*Attempt) string {
+	for _, a := range attempts {
+		if a.Begin.Version != "" {
+			return a.Begin.Version
+		}
+	}
+	return ""
+}
+
+// usableAtStart is the attempt that a SessionStart(compact) delivers: the
+// newest, if it is prepared or armed; for a client that reports the compaction
+// first, the newest armed one, since a failed compaction leaves one that is
+// merely prepared.
+func usableAtStart(attempts []*Attempt, ability hooks.Ability) *Attempt {
+	for _, a := range attempts {
+		switch a.State {
+		case Armed:
+			return a
+		case Prepared:
+			if !ability.PostFirst {
+				return a
+			}
+		case Begun:
+			// A newer attempt, even a dead one, disqualifies what was merely
+			// prepared before it.
+			if !ability.PostFirst {
+				return nil
+			}
+		case Superseded: // an unfinished claim of a newer one leaves it above others
+		default:
+			return nil
+		}
+	}
+	return nil
+}
+
+// arm handles PostCompact: the compaction that the newest attempt was prepared
+// for has happened.
+func (b *Bridge) arm(ctx context.Context, e hooks.Event, dir string) Outcome {
+	attempts, err := Attempts(dir)
+	if err != nil {
+		return failed("the session's state couldn't be read", err)
+	}
+	ability := b.ability(e, knownVersion(attempts))
+	if proved, why := b.mainCompacted(ctx, e, ability); !proved {
+		return Outcome{Decision: DidIgnore, Reason: why}
+	}
+	if len(attempts) > 0 {
+		a := attempts[0]
+		switch {
+		case a.State == Prepared && sameTurn(a, e):
+			if !b.another(ctx, e, a, claimedBefore(attempts, a.Number), ability) {
+				return Outcome{Decision: DidNothing, ID: a.ID(), Reason: "no compaction that wasn't delivered already"}
+			}
+			if won, err := b.move(a, Prepared, Armed); err != nil || won {
+				return Outcome{Decision: decided(err, DidArm), ID: a.ID(), Err: err}
+			}
+			return Outcome{Decision: DidNothing, ID: a.ID(), Reason: "already under way"}
+		case a.State != Begun && a.State != Prepared && sameTurn(a, e):
+			return Outcome{Decision: DidNothing, ID: a.ID(), Reason: "already " + string(a.State)}
+		case a.State == Begun && a.Begin.Mechanism == ByPostCompact && sameTurn(a, e):
+			return Outcome{Decision: DidNothing, ID: a.ID(), Reason: "already noted"}
+		}
+	}
+	return b.note(e, dir, attempts, ability)
+}
+
+// note keeps the evidence of a compaction that nothing was prepared for, so
+// that the next prompt can rescue it.
+func (b *Bridge) note(e hooks.Event, dir string, attempts []*Attempt, ability hooks.Ability) Outcome {
+	if why := b.off(e, dir); why != "" {
+		return Outcome{Decision: DidSwitch, Reason: why}
+	}
+	for _, a := range attempts {
+		if a.State.claimed() && !ability.PostFirst && a.Begin.Turn != "" && a.Begin.Turn == e.TurnID {
+			return Outcome{Decision: DidNothing, ID: a.ID(), Reason: "already " + string(a.State)}
+		}
+	}
+	if _, err := b.session(aboutOf(e)); err != nil {
+		return failed("the session's folder couldn't be made", err)
+	}
+	a, err := b.takeNext(dir, b.begin(e, ByPostCompact))
+	if err != nil {
+		return failed("the compaction couldn't be noted", err)
+	}
+	return Outcome{Decision: DidNote, ID: a.ID(), Reason: "nothing was prepared for this compaction"}
+}
+
+// sameTurn reports whether the event belongs to the turn that the attempt was
+// begun in; turns that aren't named on both sides can't differ.
+func sameTurn(a *Attempt, e hooks.Event) bool {
+	return a.Begin.Turn == "" || e.TurnID == "" || a.Begin.Turn == e.TurnID
+}
+
+func decided(err error, d Decision) Decision {
+	if err != nil {
+		return DidFail
+	}
+	return d
+}
+
+// claim takes the attempt for this process, prints its directive and says what
+// came of it. again: somebody else was faster, decide from the start.
+func (b *Bridge) claim(ctx context.Context, e hooks.Event, a *Attempt, all []*Attempt, to State, proof *transcript.Position, out Sink) (o Outcome, again bool) {
+	door, ok := e.Door()
+	if !ok {
+		return Outcome{Decision: DidIgnore, Reason: "no context is accepted for " + e.Name}, false
+	}
+	if err := out.Leads(); err != nil {
+		return Outcome{Decision: DidFail, ID: a.ID(), Reason: "standard output leads nowhere; the next chance delivers it", Err: err}, false
+	}
+	if a.Record == nil {
+		return Outcome{Decision: DidFail, ID: a.ID(), Reason: "its record can't be read"}, false
+	}
+	c := Claim{Event: e.Name, PID: b.PID, From: a.State, Proof: proof}
+	c.Text, c.Packet = b.text(ctx, e, a)
+	from := a.State
+	if !b.supersede(all, a.Number) {
+		return Outcome{}, true
+	}
+	won, err := b.move(a, from, to)
+	if err != nil {
+		return Outcome{Decision: DidFail, ID: a.ID(), Reason: "it couldn't be claimed", Err: err}, false
+	}
+	if !won {
+		return Outcome{}, true
+	}
+	c.Time, c.Bytes = b.Now(), sizeOf(e.TranscriptPath)
+	noted := b.noteClaim(a, to, c)
+	return b.print(a, from, to, door.Inject(c.Text), out, noted), false
+}
+
+// supersede ends everything older than the attempt that is to be claimed, so
+// that a slow twin's commit or a late arming finds nothing to rename. It comes
+// before the claim: of two processes that are after different attempts, both
+// need the older one's state file, and one rename wins. ok is false where
+// another process was faster: then everything has to be decided again.
+func (b *Bridge) supersede(all []*Attempt, number int) (ok bool) {
+	for _, a := range all {
+		if a.Number >= number || a.State.Terminal() {
+			continue
+		}
+		if won, err := b.move(a, a.State, Superseded); won && err == nil {
+			continue
+		}
+		switch s, err := stateOf(a.Dir); {
+		case errors.Is(err, fs.ErrNotExist): // pruned
+		case err != nil || !s.Terminal():
+			return false
+		}
+	}
+	return true
+}
+
+func (b *Bridge) noteClaim(a *Attempt, to State, c Claim) error {
+	name := "claim1.json"
+	if to == Claimed2 {
+		name = "claim2.json"
+	}
+	data, err := json.MarshalIndent(c, "", "  ")
+	if err != nil {
+		return err
+	}
+	return b.disk.replace(filepath.Join(a.Dir, name), append(data, '\n'))
+}
+
+// print writes the reply and moves the attempt on. Nothing else happens on
+// this path: running past the time-out now would throw the text away.
+func (b *Bridge) print(a *Attempt, from, claimed State, reply hooks.Reply, out Sink, noted error) Outcome {
+	o := Outcome{Decision: DidDeliver, ID: a.ID(), Err: noted}
+	doc := reply.Bytes()
+	n, err := out.Write(doc)
+	switch {
+	case n == 0 && err != nil:
+		_, back := b.move(a, claimed, from)
+		return Outcome{Decision: DidGiveBack, ID: a.ID(), Reason: "nothing could be printed; the next chance delivers it", Err: errors.Join(err, back)}
+	case n < len(doc):
+		o.Decision, o.Partial, o.Err = DidFail, true, err
+		o.Reason = fmt.Sprintf("only %d of %d bytes could be printed; the transcript decides", n, len(doc))
+		return o
+	}
+	emitted := Emitted1
+	if claimed == Claimed2 {
+		emitted = Emitted2
+	}
+	if _, err := b.move(a, claimed, emitted); err != nil {
+		o.Err = errors.Join(o.Err, err)
+	}
+	return o
+}
+
+// text is the directive as it is to be printed, and the folder it speaks of.
+// What lies beyond the record's reach is brought in first, if there is time.
+func (b *Bridge) text(ctx context.Context, e hooks.Event, a *Attempt) (text, packet string) {
+	r := a.Record
+	if !r.Packet {
+		return r.Directive, ""
+	}
+	j := b.job(e, filepath.Dir(filepath.Dir(a.Dir))).of(a)
+	j.Prepared, j.Transcript = r.Prepared, firstOf(e.TranscriptPath, r.Transcript)
+	fresh, stale := b.refresh(ctx, j, a)
+	if fresh != "" {
+		return fresh, "packet-2"
+	}
+	j.PacketDir = a.PacketDir()
+	if again, ok := b.Packer.Renew(ctx, j, r.World, stale); ok {
+		return again, filepath.Base(j.PacketDir)
+	}
+	return r.Directive, "packet"
+}
+
+func firstOf(texts ...string) string {
+	for _, t := range texts {
+		if t != "" {
+			return t
+		}
+	}
+	return ""
+}
+
+// refresh writes packet-2 where messages or tool records lie beyond the
+// record's reach: a client that prepares early, a turn that wasn't on disk yet.
+// fresh is its directive; stale says in words that it couldn't be made.
+func (b *Bridge) refresh(ctx context.Context, j Job, a *Attempt) (fresh, stale string) {
+	if sizeOf(j.Transcript) <= a.Record.Reach.Bytes {
+		return "", ""
+	}
+	ctx, cancel := context.WithTimeout(ctx, rescueLimit)
+	defer cancel()
+	tail, err := transcript.After(ctx, j.Event.Client, j.Transcript, a.Record.Reach.Bytes, nil)
+	if err != nil || tail.Work == 0 {
+		return "", ""
+	}
+	stale = "went on after the packet was kept, and that isn't in it"
+	j.PacketDir = filepath.Join(a.Dir, "packet-2")
+	j.Previous = filepath.Join(a.Dir, "packet")
+	j.Mechanism = byRefresh
+	if a.PacketDir() == j.PacketDir {
+		return "", ""
+	}
+	story, err := b.Packer.Read(ctx, j)
+	if err != nil {
+		return "", stale
+	}
+	packed, err := b.Packer.Pack(ctx, j, story, j.PacketDir)
+	if err != nil {
+		return "", stale
+	}
+	return packed.Directive, ""
+}

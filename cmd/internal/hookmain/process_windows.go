@@ -1,0 +1,3 @@
+package hookmain
+
+func noCoreFile() {}

@@ -1,0 +1,28 @@
+// Reseat-precompact is the hook that writes a restore packet before a client
+// compacts a session.
+package main
+
+import (
+	"context"
+	"io"
+	"os"
+
+	"github.com/reseat-dev/reseat/bridge"
+	"github.com/reseat-dev/reseat/cmd/internal/hookmain"
+	"github.com/reseat-dev/reseat/hooks"
+)
+
+func main() {
+	os.Exit(run(context.Background(), os.Args[1:], os.Stdin, os.Stdout, os.Stderr, os.Getenv))
+}
+
+func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer, getenv func(string) string) int {
+	return hookmain.Run(ctx, hookmain.Program{
+		Name:   "reseat-precompact",
+		Does:   "reseat-precompact writes a session's restore packet before a compaction.",
+		Events: []string{hooks.PreCompact},
+		Handle: func(ctx context.Context, b *bridge.Bridge, e hooks.Event, _ bridge.Sink) bridge.Outcome {
+			return b.Prepare(ctx, e)
+		},
+	}, hookmain.Env{Args: args, Stdin: stdin, Stdout: stdout, Stderr: stderr, Getenv: getenv})
+}
