@@ -12,6 +12,7 @@ const (
 	plus  // + /
 	equal // =
 	tilde
+	sign // announces something, see scanner.at
 )
 
 // The alphabets that tokens are written in.
@@ -37,6 +38,7 @@ var classes = [256]uint16{
 	'N': upper, 'O': upper, 'P': upper, 'Q': upper, 'R': upper, 'S': upper, 'T': upper,
 	'U': upper, 'V': upper, 'W': upper, 'X': upper, 'Y': upper, 'Z': upper,
 	'_': under, '-': dash, '.': dot, '+': plus, '/': plus, '=': equal, '~': tilde,
+	' ': sign, '\t': sign, ':': sign, '>': sign, '|': sign, ',': sign, '$': sign, '\\': sign, '%': sign, '&': sign, 0x1b: sign,
 }
 
 // is reports whether c belongs to one of the classes.

@@ -27,17 +27,32 @@ const markEvery = 512
 // strings, percent encoding and the entities of XML.
 func (v *view) unescape() *view {
 	next := &view{under: v}
-	out := make([]byte, 0, len(v.text))
-	for i := 0; i < len(v.text); {
+	src := v.text
+	out := make([]byte, 0, len(src))
+	for i := 0; i < len(src); {
 		if n := len(next.marks); n == 0 || len(out)-next.marks[n-1].at >= markEvery {
 			next.marks = append(next.marks, mark{len(out), i})
 		}
+		if to := plainEnd(src, i, markEvery); to > i {
+			out = append(out, src[i:to]...)
+			i = to
+			continue
+		}
 		n := 0
-		out, n = appendUnit(out, v.text[i:])
+		out, n = appendUnit(out, src[i:])
 		i += n
 	}
 	next.text = string(out)
 	return next
+}
+
+// plainEnd is the end of the text without the sign of an escape that s has from
+// i on, looking at no more than limit bytes.
+func plainEnd(s string, i, limit int) int {
+	for end := min(len(s), i+limit); i < end && s[i] != '\\' && s[i] != '%' && s[i] != '&'; {
+		i++
+	}
+	return i
 }
 
 // appendUnit appends what s begins with, a byte or an escape resolved, and
@@ -95,7 +110,7 @@ func decodeEscape(s string) (r rune, n int) {
 	case '\\':
 		return decodeBackslash(s)
 	case '%':
-		if v, ok := hexDigits(s[1:], 2); ok {
+		if v, ok := hexDigits(s[1:], 2); ok && v >= ' ' { // "%02d" is no encoding
 			return v, 3
 		}
 	case '&':

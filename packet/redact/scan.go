@@ -34,8 +34,14 @@ const (
 func scan(s string) ([]Match, bool) {
 	c := scanner{s: s, anchors: anchored(), blocks: nextText{want: "-----END"}, begins: nextText{want: "-----BEGIN"}}
 	for i := 0; i < len(s); {
-		if classes[s[i]]&alnum != 0 {
+		class := classes[s[i]]
+		if class&alnum != 0 {
 			i++
+			continue
+		}
+		if class == 0 && i-c.run64 < shortRun {
+			i++
+			c.run, c.run64 = i, i
 			continue
 		}
 		i = c.at(i)
