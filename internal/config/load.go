@@ -1,7 +1,6 @@
 package config
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -10,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"sort"
 	"strings"
 	"unicode/utf8"
 
@@ -164,7 +164,7 @@ func (c *Config) parse(data []byte) []Problem {
 	for _, name := range sorted(root) {
 		p.section(c, name, root[name])
 	}
-	slices.SortStableFunc(p.problems, func(a, b Problem) int { return cmp.Compare(a.Line, b.Line) })
+	sort.SliceStable(p.problems, func(i, j int) bool { return p.problems[i].Line < p.problems[j].Line })
 	return p.problems
 }
 
@@ -296,39 +296,58 @@ func into[T any](p *parser, path []string, v any, keys []key[T], t *T) {
 	l.over(t)
 }
 
-// table reads the keys of a section into a layer.
+// table reads the keys of a section into a layer. more are names that the
+// section may have besides, for the suggestions.
 func table[T any](p *parser, path []string, v any, keys []key[T], l *layer[T], more ...string) {
+	fields := make([]field, len(keys))
+	for i, k := range keys {
+		fields[i] = field{name: k.name, to: k.at(&l.values)}
+		if k.check != nil {
+			fields[i].check = func() error { return k.check(&l.values) }
+		}
+	}
+	for _, i := range p.read(path, v, fields, more) {
+		l.set = append(l.set, keys[i])
+	}
+}
+
+// field is a key bound to where its value goes.
+type field struct {
+	name  string
+	to    any
+	check func() error // nil: none
+}
+
+// read reads the fields of a section and returns which were set.
+func (p *parser) read(path []string, v any, fields []field, more []string) (set []int) {
 	t, ok := v.(map[string]any)
 	if !ok {
 		p.wrong(path, fmt.Sprintf("%q must be a table", dotted(path)), "")
-		return
+		return nil
 	}
 	for _, name := range sorted(t) {
 		at := append(slices.Clone(path), name)
-		n := slices.IndexFunc(keys, func(k key[T]) bool { return k.name == name })
+		n := slices.IndexFunc(fields, func(f field) bool { return f.name == name })
 		if n < 0 {
-			p.unknown(at, append(names(keys), more...))
+			known := more
+			for _, f := range fields {
+				known = append(known, f.name)
+			}
+			p.unknown(at, known)
 			continue
 		}
-		k := keys[n]
-		err := read(k.at(&l.values), t[name])
-		if err == nil && k.check != nil {
-			err = k.check(&l.values)
+		f := fields[n]
+		err := read(f.to, t[name])
+		if err == nil && f.check != nil {
+			err = f.check()
 		}
 		if err != nil {
 			p.wrong(at, fmt.Sprintf("%q %v", dotted(at), err), "")
 			continue
 		}
-		l.set = append(l.set, k)
+		set = append(set, n)
 	}
-}
-
-func names[T any](keys []key[T]) []string {
-	var all []string
-	for _, k := range keys {
-		all = append(all, k.name)
-	}
-	return all
+	return set
 }
 
 func sorted(t map[string]any) []string { return slices.Sorted(maps.Keys(t)) }

@@ -21,10 +21,9 @@
 package redact
 
 import (
-	"cmp"
 	"fmt"
 	"regexp"
-	"slices"
+	"sort"
 	"strings"
 	"unicode/utf8"
 )
@@ -187,9 +186,7 @@ func (r *Redactor) user(found []Match, s string) []Match {
 // second redaction can't nibble at the first. What is nothing but markers is
 // no match.
 func (r *Redactor) settle(s string, found []Match) []Match {
-	slices.SortFunc(found, func(a, b Match) int {
-		return cmp.Or(cmp.Compare(a.Start, b.Start), cmp.Compare(b.End, a.End))
-	})
+	sort.Sort(byStart(found))
 	marks := markers(s)
 	out := found[:0]
 	for _, m := range found {
@@ -208,12 +205,22 @@ func (r *Redactor) settle(s string, found []Match) []Match {
 	return clearOf(s, out, marks)
 }
 
+// byStart orders matches, the longer one first. It isn't generic because each
+// instance of a generic sort weighs 20 KB in a hook.
+type byStart []Match
+
+func (b byStart) Len() int      { return len(b) }
+func (b byStart) Swap(i, j int) { b[i], b[j] = b[j], b[i] }
+func (b byStart) Less(i, j int) bool {
+	return b[i].Start < b[j].Start || b[i].Start == b[j].Start && b[i].End > b[j].End
+}
+
 // clearOf widens the matches over the markers they touch and drops those that
 // hold nothing else. Matches and marks ascend.
 func clearOf(s string, found []Match, marks []int) []Match {
 	out := found[:0]
 	for _, m := range found {
-		first, _ := slices.BinarySearch(marks, m.Start-len(Marker)+1)
+		first := sort.SearchInts(marks, m.Start-len(Marker)+1)
 		covered := 0
 		for _, at := range marks[first:] {
 			if at >= m.End {
