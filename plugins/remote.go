@@ -95,7 +95,7 @@ func follow(stream grpc.ServerStreamingClient[runtimepb.Event], stage func(Progr
 
 func (r *remote) Launch(ctx context.Context, l LaunchRequest) (Launch, error) {
 	answer, err := r.client.Launch(ctx, &runtimepb.LaunchRequest{
-		Arguments: l.Arguments, IdleCompactionOff: l.IdleCompactionOff, Environment: l.Environment,
+		Arguments: l.Arguments, IdleCompactionOff: l.IdleCompactionOff, Environment: l.Environment, Cwd: l.CWD,
 	})
 	if err != nil {
 		return Launch{}, err

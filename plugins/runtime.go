@@ -328,6 +328,7 @@ type LaunchRequest struct {
 	Arguments         []string // the client's own, as the person gave them
 	IdleCompactionOff bool     // switch the client's own compaction of idle sessions off
 	Environment       map[string]string
+	CWD               string // where the client will be started
 }
 
 // Launch is how to start the client.

@@ -209,7 +209,7 @@ func (s *server) Launch(ctx context.Context, r *runtimepb.LaunchRequest) (*runti
 	ctx, done := s.bound(ctx)
 	defer done()
 	l, err := s.runtime.Launch(ctx, LaunchRequest{
-		Arguments: r.GetArguments(), IdleCompactionOff: r.GetIdleCompactionOff(), Environment: r.GetEnvironment(),
+		Arguments: r.GetArguments(), IdleCompactionOff: r.GetIdleCompactionOff(), Environment: r.GetEnvironment(), CWD: r.GetCwd(),
 	})
 	if err != nil {
 		return nil, toStatus(err)

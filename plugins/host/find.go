@@ -52,16 +52,20 @@ type Adapter struct {
 
 // Place says where to look. The zero value finds nothing.
 type Place struct {
-	Beside     string            // folder of the running reseat, links resolved
-	Home       state.Home        // its plugins/ folder and the pins
-	Configured map[string]string // client to absolute path
+	Beside     string     // folder of the running reseat, links resolved
+	Home       state.Home // its plugins/ folder and the pins
+	Configured []string   // absolute paths of programs named reseat-runtime-<client>
 }
 
 // Find lists the adapters of every place, sorted by client, the one that is used
 // first. It starts none. A folder that isn't there holds none.
 func Find(p Place) ([]Adapter, error) {
 	var found []Adapter
-	for name, path := range p.Configured {
+	for _, path := range p.Configured {
+		name, ok := clientOf(filepath.Base(path))
+		if !ok {
+			return nil, fmt.Errorf("adapter %q: its name doesn't begin with %s and the client's word", path, Prefix)
+		}
 		found = append(found, Adapter{Client: name, Path: path, Origin: FromConfig})
 	}
 	for _, dir := range []struct {
@@ -124,15 +128,20 @@ func list(dir string, origin Origin) ([]Adapter, error) {
 	}
 	var found []Adapter
 	for _, e := range entries {
-		name, ok := strings.CutPrefix(e.Name(), Prefix)
-		if runtime.GOOS == "windows" {
-			name = strings.TrimSuffix(name, ".exe")
-		}
-		if ok && validName(name) {
+		if name, ok := clientOf(e.Name()); ok {
 			found = append(found, Adapter{Client: name, Path: filepath.Join(dir, e.Name()), Origin: origin})
 		}
 	}
 	return found, nil
+}
+
+// clientOf takes the client's word from an adapter's file name.
+func clientOf(file string) (name string, ok bool) {
+	name, ok = strings.CutPrefix(file, Prefix)
+	if runtime.GOOS == "windows" {
+		name = strings.TrimSuffix(name, ".exe")
+	}
+	return name, ok && validName(name)
 }
 
 // validName accepts a client's word: it becomes a file name and a --runtime

@@ -400,7 +400,7 @@ func TestConfiguredComesBeforeHomeBeforePackage(t *testing.T) {
 	for _, dir := range []string{beside, home.Plugins(), other} {
 		program(t, filepath.Join(dir, host.Prefix+"claude"))
 	}
-	place := host.Place{Beside: beside, Home: home, Configured: map[string]string{"claude": filepath.Join(other, host.Prefix+"claude")}}
+	place := host.Place{Beside: beside, Home: home, Configured: []string{filepath.Join(other, host.Prefix+"claude")}}
 	for _, want := range []host.Origin{host.FromConfig, host.FromHome, host.FromPackage} {
 		found, err := host.Find(place)
 		if err != nil {

@@ -126,3 +126,9 @@ func parseUnixSockets(table string, inodes map[string]bool) []string {
 	}
 	return out
 }
+
+// Folder is pid's working directory, "" if it isn't shown.
+func Folder(pid int) string {
+	target, _ := os.Readlink(filepath.Join("/proc", strconv.Itoa(pid), "cwd"))
+	return target
+}

@@ -50,3 +50,6 @@ func Args(int) ([]string, error) { return nil, ErrUnsupported }
 
 // Listening isn't shown here.
 func Listening(int) ([]string, error) { return nil, ErrUnsupported }
+
+// Folder isn't shown here.
+func Folder(int) string { return "" }

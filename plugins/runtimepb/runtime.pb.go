@@ -1631,6 +1631,7 @@ type LaunchRequest struct {
 	Arguments         []string               `protobuf:"bytes,1,rep,name=arguments,proto3" json:"arguments,omitempty"`                                                                               // the client's own, as the person gave them
 	IdleCompactionOff bool                   `protobuf:"varint,2,opt,name=idle_compaction_off,json=idleCompactionOff,proto3" json:"idle_compaction_off,omitempty"`                                   // switch the client's own compaction of idle sessions off
 	Environment       map[string]string      `protobuf:"bytes,3,rep,name=environment,proto3" json:"environment,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"` // to be set besides
+	Cwd               string                 `protobuf:"bytes,4,opt,name=cwd,proto3" json:"cwd,omitempty"`                                                                                           // where the client will be started
 	unknownFields     protoimpl.UnknownFields
 	sizeCache         protoimpl.SizeCache
 }
@@ -1684,6 +1685,13 @@ func (x *LaunchRequest) GetEnvironment() map[string]string {
 		return x.Environment
 	}
 	return nil
+}
+
+func (x *LaunchRequest) GetCwd() string {
+	if x != nil {
+		return x.Cwd
+	}
+	return ""
 }
 
 type LaunchResponse struct {
@@ -1860,11 +1868,12 @@ const file_runtime_proto_rawDesc = "" +
 	"\x05stage\x18\x01 \x01(\x0e2\x18.reseat.runtime.v1.StageR\x05stage\x12*\n" +
 	"\x02at\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\x02at\x12\x16\n" +
 	"\x06detail\x18\x03 \x01(\tR\x06detail\x121\n" +
-	"\x06result\x18\x04 \x01(\v2\x19.reseat.runtime.v1.ResultR\x06result\"\xf2\x01\n" +
+	"\x06result\x18\x04 \x01(\v2\x19.reseat.runtime.v1.ResultR\x06result\"\x84\x02\n" +
 	"\rLaunchRequest\x12\x1c\n" +
 	"\targuments\x18\x01 \x03(\tR\targuments\x12.\n" +
 	"\x13idle_compaction_off\x18\x02 \x01(\bR\x11idleCompactionOff\x12S\n" +
-	"\venvironment\x18\x03 \x03(\v21.reseat.runtime.v1.LaunchRequest.EnvironmentEntryR\venvironment\x1a>\n" +
+	"\venvironment\x18\x03 \x03(\v21.reseat.runtime.v1.LaunchRequest.EnvironmentEntryR\venvironment\x12\x10\n" +
+	"\x03cwd\x18\x04 \x01(\tR\x03cwd\x1a>\n" +
 	"\x10EnvironmentEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\x8a\x02\n" +
