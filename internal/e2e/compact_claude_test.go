@@ -1,0 +1,117 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/tidwall/gjson"
+
+	"github.com/reseat-dev/reseat/internal/stubmodel"
+	"github.com/reseat-dev/reseat/internal/stubmodel/anthropic"
+	"github.com/reseat-dev/reseat/plugins"
+)
+
+// exchange types a prompt, waits until the model was asked and the client is
+// idle again, and returns the session.
+func (c *claude) exchange(t *testing.T, term *terminal, prompt string) string {
+	t.Helper()
+	term.enter(prompt)
+	session := waitAsked(t, c.stub, prompt).SessionID
+	eventually(t, time.Minute, "idle after "+prompt, func() bool {
+		return c.status(t, session) == "idle" && strings.Contains(term.screen(), "❯")
+	})
+	return session
+}
+
+// status is what the client says of a session that it has open.
+func (c *claude) status(t *testing.T, session string) string {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(c.Dir, ".claude", "sessions", "*.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range files {
+		if data, err := os.ReadFile(f); err == nil && gjson.GetBytes(data, "sessionId").String() == session {
+			return gjson.GetBytes(data, "status").String()
+		}
+	}
+	return ""
+}
+
+func TestClaudeLiveSeatIsCompactedThroughItsPane(t *testing.T) {
+	eachClaude(t, func(t *testing.T, version string) {
+		c := newClaude(t, version)
+		term := c.startTerminal(t)
+		session := c.exchange(t, term, "first words")
+		c.exchange(t, term, "second words")
+		a := c.adapter(t)
+		live := wantState(t, a, session, plugins.StateIdle)
+		if live.Pane == nil || live.Pane.Socket != term.socket || live.Channel != plugins.ChannelPane {
+			t.Errorf("session %+v", live)
+		}
+		result := compactNow(t, a, session, 0)
+		wantOutcome(t, result, plugins.Compacted, "", plugins.ChannelPane)
+		if result.Mechanism != plugins.ClaudeCompact || !result.Sent {
+			t.Errorf("result %+v", result)
+		}
+		summaries := c.stub.Of(anthropic.Summary)
+		if len(summaries) != 1 || !strings.Contains(summaries[0].Prompt(), "keep the numbers") {
+			t.Errorf("%d summaries asked for", len(summaries))
+		}
+		turn, err := a.Turn(t.Context(), plugins.TurnRequest{
+			Session: plugins.SessionRef{ID: session}, Text: "third words", Patience: plugins.Patience{Timeout: time.Minute, WaitIdle: 10 * time.Second},
+		}, func(plugins.Progress) {})
+		if err != nil {
+			t.Fatal(err)
+		}
+		wantOutcome(t, turn, plugins.Answered, "", plugins.ChannelPane)
+		waitAsked(t, c.stub, "third words")
+	})
+}
+
+func TestClaudeClosedSessionIsCompactedThroughAHeadlessClient(t *testing.T) {
+	eachClaude(t, func(t *testing.T, version string) {
+		c := newClaude(t, version)
+		session := c.say(t, "first words").SessionID
+		c.resume(t, session, "second words")
+		a := c.adapter(t)
+		result := compactNow(t, a, session, 0)
+		wantOutcome(t, result, plugins.Compacted, "", plugins.ChannelStream)
+		if result.Evidence != plugins.EvidenceBoundary || result.Boundary == nil || result.Boundary.PreTokens == 0 {
+			t.Errorf("result %+v, boundary %+v", result, result.Boundary)
+		}
+		if got := boundaries(c.records(t, session)); len(got) != 1 {
+			t.Errorf("boundaries %v", got)
+		}
+		turn, err := a.Turn(t.Context(), plugins.TurnRequest{Session: plugins.SessionRef{ID: session}, Text: "third words"}, func(plugins.Progress) {})
+		if err != nil {
+			t.Fatal(err)
+		}
+		wantOutcome(t, turn, plugins.Answered, "", plugins.ChannelStream)
+	})
+}
+
+func TestClaudeBusySeatIsLeftAlone(t *testing.T) {
+	eachClaude(t, func(t *testing.T, version string) {
+		c := newClaude(t, version)
+		term := c.startTerminal(t)
+		session := c.exchange(t, term, "first words")
+		a := c.adapter(t)
+		c.book.Turn("a long turn", stubmodel.Text("the end of it").After(6*time.Second))
+		term.enter("a long turn")
+		wantState(t, a, session, plugins.StateBusy)
+		wantOutcome(t, compactNow(t, a, session, 0), plugins.Busy, plugins.ReasonTurnRunning, plugins.ChannelPane)
+		wantOutcome(t, compactNow(t, a, session, 30*time.Second), plugins.Compacted, "", plugins.ChannelPane)
+		if screen := term.tmux("capture-pane", "-p", "-J", "-S", "-200"); !strings.Contains(screen, "the end of it") {
+			t.Errorf("the turn didn't survive:\n%s", screen)
+		}
+		if n := len(c.stub.Of(anthropic.Summary)); n != 1 {
+			t.Errorf("%d summaries asked for", n)
+		}
+	})
+}
