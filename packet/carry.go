@@ -28,6 +28,7 @@ func carry(c *Continuity, before *Continuity, whole bool) {
 		k.opening()
 		k.intent()
 		k.plan()
+		k.proposal()
 		k.openWork()
 		k.edited()
 		k.boundary()
@@ -37,6 +38,7 @@ func carry(c *Continuity, before *Continuity, whole bool) {
 		k.opening()
 		k.intent()
 		k.plan()
+		k.proposal()
 		k.edited()
 	}
 	c.boundEdited()
@@ -72,7 +74,7 @@ func (k keeper) same(old, now Source) bool {
 	if old.ID != "" || now.ID != "" {
 		return old.ID == now.ID
 	}
-	return !k.fork && old.Carried == nil && old.Offset == now.Offset
+	return !k.fork && old.Carried == nil && old.Path == now.Path && old.Offset == now.Offset
 }
 
 // opening keeps the first words that were ever known first. Seen again, an item
@@ -114,6 +116,16 @@ func (k keeper) plan() {
 	}
 	if k.c.Plan.Tool == taskTools && old.Tool == taskTools && !k.whole && !k.fork {
 		k.mergeTasks()
+	}
+}
+
+// proposal keeps what plan mode put forward, until it puts something else
+// forward.
+func (k keeper) proposal() {
+	if k.c.Proposal == nil && k.before.Proposal != nil {
+		kept := *k.before.Proposal
+		kept.Source = k.source(kept.Source)
+		k.c.Proposal = &kept
 	}
 }
 

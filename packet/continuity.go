@@ -35,6 +35,7 @@ type Continuity struct {
 	Opening     []Words    `json:"opening"`  // the person's own first requests
 	Requests    []Words    `json:"requests"` // the person's own latest requests
 	Plan        *Plan      `json:"plan"`     // null where there is none
+	Proposal    *Proposal  `json:"proposal"` // null where plan mode put none forward
 	OpenWork    []OpenWork `json:"open_work"`
 	Files       Files      `json:"files"`
 	Commands    []Command  `json:"commands"`
@@ -126,6 +127,16 @@ type PlanItem struct {
 	Text   string `json:"text"`
 	Status string `json:"status"`
 	Source Source `json:"source"`
+}
+
+// Proposal is the plan that an agent in plan mode put forward as prose.
+type Proposal struct {
+	Text     string `json:"text"`
+	Cut      int64  `json:"cut"`
+	File     string `json:"file"` // where the client keeps it, "" where it doesn't say
+	Answered bool   `json:"answered"`
+	Approved bool   `json:"approved"`
+	Source   Source `json:"source"`
 }
 
 // OpenWork is work that was started and whose result wasn't seen.

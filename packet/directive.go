@@ -302,6 +302,7 @@ func (c *Continuity) rest(p *page, o DirectiveOptions) {
 		requests = append(requests, wordsLine(w, 260))
 	}
 	p.section("Plan as it stood"+planTool(c.Plan)+":", planLines(c.Plan, 160), 1100, false)
+	p.section("Plan that plan mode put forward"+proposalWords(c.Proposal)+":", proposalLines(c.Proposal, 700), 900, false)
 	p.section("Latest requests, the newest last:", requests, 1000, true)
 	p.section("Files edited, the latest last:", c.latestEdited(), 900, true)
 	p.section("Work in flight:", openLines(c, 160), 600, false)

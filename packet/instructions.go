@@ -137,6 +137,7 @@ func (p *page) currentWork(c *Continuity) {
 		opening = append(opening, wordsLine(w, 1000))
 	}
 	p.section("\nThe person opened the work with:\n", opening, 2200, false)
+	p.section("\nThe plan that plan mode put forward"+proposalWords(c.Proposal)+":\n", proposalLines(c.Proposal, 1500), 1700, false)
 	p.section("\nThe plan as it stood"+planTool(c.Plan)+":\n", planLines(c.Plan, 300), 2500, false)
 }
 
@@ -145,6 +146,35 @@ func planTool(plan *Plan) string {
 		return ""
 	}
 	return " (" + line(plan.Tool) + ", " + moment(plan.Source.Time) + ")" + carriedWords(plan.Source.Carried)
+}
+
+// proposalWords says what became of it.
+func proposalWords(p *Proposal) string {
+	if p == nil {
+		return ""
+	}
+	words := "not answered yet"
+	switch {
+	case p.Approved:
+		words = "approved"
+	case p.Answered:
+		words = "not approved"
+	}
+	return " (" + words + ", " + moment(p.Source.Time) + ")" + carriedWords(p.Source.Carried)
+}
+
+func proposalLines(p *Proposal, n int) []string {
+	if p == nil {
+		return nil
+	}
+	var lines []string
+	if line(p.Text) != "" {
+		lines = append(lines, "- "+quote(p.Text, n))
+	}
+	if p.File != "" {
+		lines = append(lines, "- kept by the client in "+shown(p.File))
+	}
+	return lines
 }
 
 // carriedWords marks what is from an earlier packet.

@@ -212,6 +212,7 @@ func (m *maker) continuity() *Continuity {
 	m.reach(c)
 	m.words(c)
 	m.plan(c)
+	m.proposal(c)
 	m.openWork(c)
 	m.filesTouched(c)
 	m.commands(c)
@@ -235,18 +236,24 @@ func omitted(o transcript.Omitted) Omitted {
 func (m *maker) reach(c *Continuity) {
 	story := m.in.Story
 	c.Reach = Reach{Reach: story.Reach, From: story.From, Lines: story.Lines}
+	for _, p := range []*transcript.Position{&c.Reach.Last, &c.Reach.LastAnswer, &c.Reach.Boundary} {
+		*p = m.source(*p).Position
+	}
 	if story.Usage != nil {
 		c.Reach.Tokens, c.Reach.Window = story.Usage.Tokens, story.Usage.Window
 	}
 	c.Boundaries = len(story.Boundaries)
 	if n := len(story.Boundaries); n > 0 {
 		last := story.Boundaries[n-1]
-		c.Boundary = &Boundary{Trigger: last.Trigger, PreTokens: last.PreTokens, Source: source(last.Position)}
+		c.Boundary = &Boundary{Trigger: last.Trigger, PreTokens: last.PreTokens, Source: m.source(last.Position)}
 	}
 }
 
-func source(p transcript.Position) Source {
+func (m *maker) source(p transcript.Position) Source {
 	p.Time = p.Time.UTC()
+	if p.Path != "" {
+		p.Path = m.red.path(p.Path)
+	}
 	return Source{Position: p}
 }
 
@@ -269,7 +276,7 @@ func (m *maker) words(c *Continuity) {
 func (m *maker) say(c *Continuity, msg transcript.Message) Words {
 	text, cut := m.red.cut(m.message(msg), m.in.Limits.MessageBytes)
 	c.Omitted.ItemBytes += cut
-	return Words{Text: text, Cut: msg.Cut + cut, Images: msg.Images, Source: source(msg.Position)}
+	return Words{Text: text, Cut: msg.Cut + cut, Images: msg.Images, Source: m.source(msg.Position)}
 }
 
 // message is a message's text without secrets.
@@ -296,15 +303,34 @@ func (m *maker) plan(c *Continuity) {
 	if plan == nil {
 		return
 	}
-	c.Plan = &Plan{Tool: plan.Source, Note: m.item(c, plan.Note, 2*maxItem), Source: source(plan.Position), Items: []PlanItem{}}
+	c.Plan = &Plan{Tool: plan.Source, Note: m.item(c, plan.Note, 2*maxItem), Source: m.source(plan.Position), Items: []PlanItem{}}
 	for i, item := range plan.Items {
 		if i == maxPlan {
 			c.Omitted.PlanItems += int64(len(plan.Items) - i)
 			break
 		}
 		c.Plan.Items = append(c.Plan.Items, PlanItem{
-			ID: item.ID, Text: m.item(c, item.Text, maxItem), Status: item.Status, Source: source(item.Position),
+			ID: item.ID, Text: m.item(c, item.Text, maxItem), Status: item.Status, Source: m.source(item.Position),
 		})
+	}
+}
+
+func (m *maker) proposal(c *Continuity) {
+	proposal := m.in.Story.Proposal
+	if proposal == nil {
+		return
+	}
+	said := proposal.Text
+	if strings.Contains(said, cutMark) {
+		said = withoutTornWord(said)
+	}
+	text, cut := m.red.cut(m.red.text(said), m.in.Limits.MessageBytes)
+	c.Omitted.ItemBytes += cut
+	c.Proposal = &Proposal{
+		Text: text, Cut: cut, Answered: proposal.Answered, Approved: proposal.Approved, Source: m.source(proposal.Position),
+	}
+	if proposal.File != "" {
+		c.Proposal.File = shown(m.red.path(proposal.File))
 	}
 }
 
@@ -312,7 +338,7 @@ func (m *maker) openWork(c *Continuity) {
 	for _, o := range m.in.Story.Open {
 		c.OpenWork = append(c.OpenWork, OpenWork{
 			Kind: o.Kind, CallID: o.CallID, TaskID: o.TaskID,
-			Description: m.item(c, o.Description, maxItem), Source: source(o.Position),
+			Description: m.item(c, o.Description, maxItem), Source: m.source(o.Position),
 		})
 	}
 }
@@ -321,7 +347,7 @@ func (m *maker) filesTouched(c *Continuity) {
 	for _, f := range m.in.Story.Files {
 		file := File{
 			Path: shown(m.red.path(f.Path)), Edits: f.Edits, Reads: f.Reads, Mentions: f.Mentions, Deleted: f.Deleted,
-			First: source(f.First), Last: source(f.Last),
+			First: m.source(f.First), Last: m.source(f.Last),
 		}
 		switch {
 		case file.Path == "":
@@ -360,7 +386,7 @@ func (m *maker) commands(c *Continuity) {
 		}
 		c.Commands = append(c.Commands, Command{
 			Text: m.item(c, cmd.Text, maxCommand), CallID: cmd.CallID, Test: cmd.Test, Done: cmd.Done, ExitCode: cmd.ExitCode,
-			Failed: cmd.Failed, Output: m.red.text(withoutTornFront(cmd.Output)), Source: source(cmd.Position), Result: source(cmd.Result),
+			Failed: cmd.Failed, Output: m.red.text(withoutTornFront(cmd.Output)), Source: m.source(cmd.Position), Result: m.source(cmd.Result),
 		})
 	}
 }
@@ -684,6 +710,9 @@ func (c *Continuity) shorten(n, out int) {
 		cut(&c.Commands[i].Text, n)
 		cut(&c.Commands[i].Output, out)
 	}
+	if c.Proposal != nil {
+		c.Proposal.Cut += cut(&c.Proposal.Text, n)
+	}
 	c.Instruction.Cut += cut(&c.Instruction.Text, n)
 	cut(&c.Work.Text, n)
 }
@@ -707,4 +736,17 @@ func (p *Packet) Size() int64 {
 		n += int64(len(f.data))
 	}
 	return n
+}
+
+// Files is what the packet consists of, by name: all that is known once it was
+// written, without transcript.md before.
+func (p *Packet) Files() []Sum {
+	files := slices.Clone(p.Continuity.Checksums)
+	for _, f := range p.files {
+		if f.name == ContinuityFile {
+			files = append(files, sumOf(f))
+		}
+	}
+	slices.SortFunc(files, func(a, b Sum) int { return strings.Compare(a.File, b.File) })
+	return files
 }

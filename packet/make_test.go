@@ -239,9 +239,9 @@ func TestLimitsHold(t *testing.T) {
 	in := anInput()
 	in.Limits = Limits{FileBytes: 1, PacketBytes: 1} // as small as they get
 	in.Story.Messages, in.Story.Requests, in.Story.Opening = nil, nil, nil
-	for i := range 300 {
-		in.Story.Messages = append(in.Story.Messages, said(i, "user", strings.Repeat("篮子🧺", 1000)))
-		in.Story.Requests = append(in.Story.Requests, said(i, "user", strings.Repeat("请求🙏\x07", 3000)))
+	for i := range 150 {
+		in.Story.Messages = append(in.Story.Messages, said(i, "user", strings.Repeat("篮子🧺", 300)))
+		in.Story.Requests = append(in.Story.Requests, said(i, "user", strings.Repeat("请求🙏\x07", 2000)))
 		in.Story.Opening = append(in.Story.Opening, said(i, "user", strings.Repeat("开始", 8000)))
 		in.Story.Plan.Items = append(in.Story.Plan.Items, transcript.PlanItem{Text: strings.Repeat("步骤", 2000), Status: "pending"})
 		in.Story.Open = append(in.Story.Open, transcript.OpenWork{Description: strings.Repeat("x", 5000)})
@@ -269,7 +269,7 @@ func TestLimitsHold(t *testing.T) {
 		t.Errorf("%+v", r.Findings)
 	}
 	o := mustMake(t, in).Continuity.Omitted
-	if o.FileLimit == 0 || o.Requests != 290 || o.PlanItems == 0 || o.Files == 0 || o.Commands == 0 || o.ItemBytes == 0 || o.OpenWork == 0 {
+	if o.FileLimit == 0 || o.Requests != 140 || o.PlanItems == 0 || o.Files == 0 || o.Commands == 0 || o.ItemBytes == 0 || o.OpenWork == 0 {
 		t.Errorf("not counted: %+v", o)
 	}
 }
@@ -317,7 +317,7 @@ func TestLatestTranscriptGoesAcrossBoundaries(t *testing.T) {
 func TestBoundariesOfAForkStandByTime(t *testing.T) {
 	in := anInput()
 	old := said(5, "user", "from the parent")
-	old.Offset = 900000
+	old.Offset, old.Path = 900000, "/parent.jsonl"
 	in.Story.Messages = []transcript.Message{old, said(30, "user", "own")}
 	in.Story.Boundaries = []transcript.Boundary{{Position: at(10), Trigger: "auto"}}
 	latest := string(mustMake(t, in).files[0].data)
@@ -365,6 +365,28 @@ func TestPagesHoldNothingHidden(t *testing.T) {
 	}
 	if got := string(p.files[0].data); !strings.Contains(got, "a[2Jbcdef\ngh") {
 		t.Errorf("the text went with it:\n%s", got)
+	}
+}
+
+func TestAProposalIsKeptWithWhatBecameOfIt(t *testing.T) {
+	in := anInput()
+	in.Story.Proposal = &transcript.Proposal{Position: at(45), Text: "First the store, then sk-ant-EXAMPLE4711", File: "/plans/x.md", Answered: true, Approved: true}
+	c := mustMake(t, in).Continuity
+	if p := c.Proposal; p == nil || p.Text != "First the store, then [REDACTED]" || p.Source.Line != 46 || !p.Approved {
+		t.Fatalf("got %+v", p)
+	}
+	again := next(c, 1)
+	c = mustMake(t, again).Continuity
+	if p := c.Proposal; p == nil || p.Source.Carried == nil || p.File != "/plans/x.md" {
+		t.Fatalf("not carried: %+v", p)
+	}
+	want := "Plan that plan mode put forward (approved, 2026-11-29 15:00:45 UTC) (kept from an earlier packet):\n- “First the store, then [REDACTED]”\n- kept by the client in /plans/x.md\n"
+	if d := c.Directive(DirectiveOptions{Dir: "/p"}); !strings.Contains(d, want) {
+		t.Errorf("directive\n%s", d)
+	}
+	again.Story.Proposal = &transcript.Proposal{Position: at(145), Text: "Another"}
+	if p := mustMake(t, again).Continuity.Proposal; p.Text != "Another" || p.Source.Carried != nil || proposalWords(p) != " (not answered yet, 2026-11-29 15:02:25 UTC)" {
+		t.Errorf("got %+v", p)
 	}
 }
 

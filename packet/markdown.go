@@ -53,10 +53,10 @@ func (m *maker) latest() (data []byte, held, dropped int) {
 	return b.Bytes(), len(messages), dropped
 }
 
-// before reports whether a boundary stands before a message. Records of a
-// fork's history lie in another file, so that time tells more than place.
+// before reports whether a boundary stands before a message. Of two records of
+// different files, a fork's and its parent's, the time tells.
 func before(boundary, msg transcript.Position) bool {
-	if !boundary.Time.IsZero() && !msg.Time.IsZero() && !boundary.Time.Equal(msg.Time) {
+	if boundary.Path != msg.Path {
 		return boundary.Time.Before(msg.Time)
 	}
 	return boundary.Offset < msg.Offset

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -143,3 +144,9 @@ func CheckRig(rig string) error {
 	}
 	return nil
 }
+
+// Runtimes are the values of source_runtime and target_runtime.
+func Runtimes() []string { return slices.Clone(runtimes) }
+
+// TrustRanking is the sources that source_trust_ranking may name, highest first.
+func TrustRanking() []string { return slices.Clone(trustRanking) }

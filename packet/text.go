@@ -170,12 +170,14 @@ func shown(path string) string {
 	return path
 }
 
+// cutMark begins the mark that a cut leaves in a text, the reader's and ours.
+const cutMark = "[…"
+
 // withoutTornWord takes the letters off a text that touch the mark of a cut: a
 // secret that was cut in two no longer looks like one, and half of it would
 // stay.
 func withoutTornWord(s string) string {
-	const mark = "[…"
-	i := strings.LastIndex(s, mark)
+	i := strings.LastIndex(s, cutMark)
 	if i < 0 {
 		i = len(s)
 	}

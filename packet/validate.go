@@ -410,6 +410,9 @@ func (c *Continuity) places() []placed {
 			add(item.Source, "/plan/items/%d/source", i)
 		}
 	}
+	if c.Proposal != nil {
+		add(c.Proposal.Source, "/proposal/source")
+	}
 	for i, o := range c.OpenWork {
 		add(o.Source, "/open_work/%d/source", i)
 	}
