@@ -16,6 +16,7 @@ const (
 	maxFiles      = 2048
 	maxOpen       = 256
 	maxCalls      = 4096
+	maxStray      = 256 // ends of what began before the reading
 	maxBoundaries = 64
 	maxItems      = 256
 	commandBytes  = 4 << 10
@@ -145,6 +146,9 @@ func (b *builder) started(id string, c *call) {
 func (b *builder) result(id string) *call {
 	c := b.calls[id]
 	delete(b.calls, id)
+	if c == nil && b.emit == nil && id != "" {
+		b.st.Answered = keepLast(append(b.st.Answered, id), maxStray)
+	}
 	return c
 }
 
@@ -197,6 +201,11 @@ func (b *builder) over(task, callID string) *work {
 		if task != "" && w.TaskID == task || callID != "" && w.CallID == callID {
 			w.over = true
 			return w
+		}
+	}
+	for _, id := range []string{task, callID} {
+		if id != "" && b.emit == nil {
+			b.st.Ended = keepLast(append(b.st.Ended, id), maxStray)
 		}
 	}
 	return nil

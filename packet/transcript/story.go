@@ -163,6 +163,8 @@ type Story struct {
 	Plan       *Plan      // nil if none was seen
 	Proposal   *Proposal  // the plan that plan mode last put forward, nil if none was seen
 	Open       []OpenWork
+	Answered   []string // ids of calls from before what was read, whose result was seen; the latest ones
+	Ended      []string // ids of background tasks and calls from before it that were said to be over; the latest ones
 	Files      []File // most edited first, then most read, then by path
 	Commands   []Command
 	Usage      *Usage
