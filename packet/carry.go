@@ -3,6 +3,8 @@ package packet
 import (
 	"slices"
 	"strings"
+
+	"github.com/reseat-dev/reseat/packet/transcript"
 )
 
 // carry takes over from the packet before what this reading didn't see: the
@@ -13,14 +15,13 @@ import (
 // Nothing is carried from another session's packet, but for the session that
 // this one was forked from: its open work stays behind, since it runs there.
 //
-// whole says that all of the transcript was read, so that what the reading
-// doesn't have isn't there.
-func carry(c *Continuity, before *Continuity, whole bool) {
+// A story that was read whole has all there is: what isn't in it isn't there.
+func carry(c *Continuity, before *Continuity, story *transcript.Story) {
 	if before == nil {
 		c.boundEdited()
 		return
 	}
-	k := keeper{c: c, before: before, whole: whole}
+	k := keeper{c: c, before: before, story: story, whole: story.From == 0}
 	switch {
 	case before.Session.Client != c.Session.Client:
 	case before.Session.ID == c.Session.ID:
@@ -47,6 +48,7 @@ func carry(c *Continuity, before *Continuity, whole bool) {
 // keeper carries from one packet to the next.
 type keeper struct {
 	c, before *Continuity
+	story     *transcript.Story
 	whole     bool
 	fork      bool
 }
@@ -184,9 +186,15 @@ func (k keeper) openWork() {
 	}
 }
 
-// ended reports whether the result of an old call was read now.
+// ended reports whether the end of an old call was read now: its result, or, for
+// what goes on behind its call's result, the word that it is over.
 func (k keeper) ended(old OpenWork) bool {
-	return slices.ContainsFunc(k.c.Commands, func(cmd Command) bool { return cmd.CallID == old.CallID && cmd.Done })
+	for _, id := range []string{old.CallID, old.TaskID} {
+		if id != "" && slices.Contains(k.story.Ended, id) {
+			return true
+		}
+	}
+	return old.TaskID == "" && old.CallID != "" && slices.Contains(k.story.Answered, old.CallID)
 }
 
 // edited keeps every edited file. Where not all of the transcript was read, the

@@ -163,9 +163,9 @@ func TestOpenWorkIsDroppedOnceItsEndWasSeen(t *testing.T) {
 			s.From = 50_000
 			s.Open = []transcript.OpenWork{{Position: at(55), Kind: "subagent", CallID: "toolu_01EXAMPLE"}}
 		}, 1},
-		{"its result was read", func(s *transcript.Story) {
-			s.Commands = []transcript.Command{{CallID: "toolu_01EXAMPLE", Done: true}}
-		}, 0},
+		{"its result was read", func(s *transcript.Story) { s.Answered = []string{"toolu_01EXAMPLE"} }, 0},
+		{"it was said to be over", func(s *transcript.Story) { s.Ended = []string{"toolu_01EXAMPLE"} }, 0},
+		{"another one's result was read", func(s *transcript.Story) { s.Answered, s.Ended = []string{"toolu_09EXAMPLE"}, []string{""} }, 1},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -175,6 +175,23 @@ func TestOpenWorkIsDroppedOnceItsEndWasSeen(t *testing.T) {
 				t.Errorf("got %+v", got)
 			}
 		})
+	}
+}
+
+// A background task goes on behind its call's result, until it is said to be
+// over.
+func TestABackgroundTaskStaysOpenBehindItsResult(t *testing.T) {
+	first := anInput()
+	first.Story.Open = []transcript.OpenWork{{Position: at(55), Kind: "background", CallID: "toolu_01EXAMPLE", TaskID: "b1"}}
+	before := mustMake(t, first).Continuity
+	in := next(before, 1)
+	in.Story.Answered = []string{"toolu_01EXAMPLE"}
+	if got := mustMake(t, in).Continuity.OpenWork; len(got) != 1 {
+		t.Errorf("got %+v", got)
+	}
+	in.Story.Ended = []string{"b1"}
+	if got := mustMake(t, in).Continuity.OpenWork; len(got) != 0 {
+		t.Errorf("got %+v", got)
 	}
 }
 

@@ -219,7 +219,7 @@ func (m *maker) continuity() *Continuity {
 	if in.Declared.Intent != "" {
 		c.Intent = &Intent{Text: c.Declared.Intent}
 	}
-	carry(c, in.Previous, in.Story.From == 0)
+	carry(c, in.Previous, in.Story)
 	c.Work = m.work(c)
 	return c
 }
