@@ -12,7 +12,13 @@ type claudeReader struct {
 	b       *builder
 	bounded bool            // a boundary record came last, its summary is to come
 	sub     bool            // a subagent's own transcript: it tells who it is, nothing else
-	prompts map[idKey]int64 // of a prompt's parent: where the first prompt behind it stands
+	prompts map[idKey]asked // of a prompt's parent: the first prompt behind it
+}
+
+// asked is where a prompt stands.
+type asked struct {
+	off int64
+	id  idKey
 }
 
 // record takes one record of the session's own chain, or one outside any chain.
@@ -272,15 +278,18 @@ func (r *claudeReader) rewound(l line, c *claudeLine) {
 		return
 	}
 	if r.prompts == nil {
-		r.prompts = map[idKey]int64{}
+		r.prompts = map[idKey]asked{}
 	}
-	parent := keyOf(c.parent)
-	since, ok := r.prompts[parent]
-	if !ok {
-		r.prompts[parent] = l.off
+	parent, id := keyOf(c.parent), keyOf(c.id)
+	first, again := r.prompts[parent]
+	if !again {
+		r.prompts[parent] = asked{off: l.off, id: id}
 		return
 	}
-	gone := func(m Message) bool { return m.Offset >= since && m.Offset < l.off }
+	if first.id == id { // a copy of the same record
+		return
+	}
+	gone := func(m Message) bool { return m.Offset >= first.off && m.Offset < l.off }
 	r.b.st.Opening = slices.DeleteFunc(r.b.st.Opening, gone)
 	r.b.st.Requests = slices.DeleteFunc(r.b.st.Requests, gone)
 }

@@ -37,6 +37,23 @@ type claudeLine struct {
 	when              time.Time // decoded on demand
 }
 
+// briefClaude scans a line up to its uuid: all that the chain needs stands before
+// it, in the order that the client writes, and what stands behind it can be long.
+// Of a line in another order, or of one that isn't whole, it scans everything.
+func briefClaude(b []byte) (l claudeLine, ok bool) {
+	if !bytes.HasPrefix(b, []byte(`{"parentUuid":`)) {
+		return parseClaude(b, nil)
+	}
+	f := members(b)
+	for f.next() {
+		l.set(f.key, f.val)
+		if string(f.key) == "uuid" && len(l.typ) > 0 && (l.message != nil || l.attachment != nil || l.subtype != nil) {
+			return l, true
+		}
+	}
+	return l, f.whole && skipSpace(b, f.i) == len(b)
+}
+
 // parseClaude scans the line's members; false if it isn't one whole JSON object.
 func parseClaude(b []byte, small *shrunk) (l claudeLine, ok bool) {
 	l.small = small

@@ -756,13 +756,11 @@ func (r *codexReader) executed(l line, c *codexLine, item []byte, idName string)
 		return
 	}
 	code := int(integer(raw))
-	w := r.b.over(numberOr(member(item, "process_id")), callID)
 	var command *Command
-	switch k := r.b.calls[callID]; {
-	case w != nil:
-		command = w.command
-	case k != nil:
+	if k := r.b.calls[callID]; k != nil { // its output is to come
 		command = k.command
+	} else if w := r.b.over(numberOr(member(item, "process_id")), callID); w != nil {
+		command = w.command
 	}
 	if command == nil || r.b.dim {
 		return

@@ -197,14 +197,17 @@ func (f *forward) long() (line, bool) {
 	return line{off: start, n: off - start, open: true}, true
 }
 
-// backward frames lines from an offset towards the start of the file.
+// backward frames lines from an offset towards the start of the file. Newlines
+// are searched forwards within a block, which is many times faster than
+// backwards.
 type backward struct {
 	src   *source
 	limit int
 	end   int64 // end of the next line to return, its newline excluded
 	open  bool  // the next line has no newline
 	buf   []byte
-	base  int64
+	base  int64   // offset of buf[0]
+	marks []int64 // offsets of the newlines in what is held before end, ascending
 	done  bool
 	err   error
 }
@@ -212,15 +215,13 @@ type backward struct {
 // backward starts at to, the end of a line or of the file.
 func (s *source) backward(to int64, limit int) *backward {
 	b := &backward{src: s, limit: limit, end: min(to, s.size), base: min(to, s.size)}
-	if b.end <= 0 {
+	if b.end <= 0 || !b.fill() {
 		b.done = true
 		return b
 	}
-	if !b.fill() {
-		return b
-	}
-	if n := len(b.buf); n > 0 && b.buf[n-1] == '\n' {
+	if n := len(b.marks); n > 0 && b.marks[n-1] == b.end-1 {
 		b.end--
+		b.marks = b.marks[:n-1]
 	} else {
 		b.open = true
 	}
@@ -229,21 +230,19 @@ func (s *source) backward(to int64, limit int) *backward {
 
 // scan returns the line before the one it returned last.
 func (b *backward) scan() (line, bool) {
-	tail := 0 // bytes at the end of what is held that were searched already
 	for !b.done {
-		held := b.buf[:b.end-b.base]
-		if i := bytes.LastIndexByte(held[:len(held)-tail], '\n'); i >= 0 {
-			return b.found(b.base+int64(i)+1, held[i+1:])
+		if n := len(b.marks); n > 0 {
+			at := b.marks[n-1]
+			b.marks = b.marks[:n-1]
+			return b.found(at+1, b.buf[at+1-b.base:b.end-b.base])
 		}
 		if b.base == 0 {
 			b.done = true
-			l, _ := b.found(0, held)
-			return l, true
+			return b.found(0, b.buf[:b.end])
 		}
-		if len(held) > b.limit {
+		if b.end-b.base > int64(b.limit) {
 			return b.long()
 		}
-		tail = len(held)
 		if !b.fill() {
 			break
 		}
@@ -257,9 +256,6 @@ func (b *backward) found(off int64, held []byte) (line, bool) {
 		l.b = held[:len(held):len(held)]
 	}
 	b.end, b.open = off-1, false
-	if off == 0 {
-		b.done = true
-	}
 	return l, true
 }
 
@@ -285,26 +281,35 @@ func (b *backward) fill() bool {
 		b.err, b.done = err, true
 		return false
 	}
-	return true
+	b.marks = b.marks[:0]
+	for at := 0; ; at++ {
+		i := bytes.IndexByte(b.buf[at:want], '\n')
+		if i < 0 {
+			return true
+		}
+		at += i
+		b.marks = append(b.marks, b.base+int64(at))
+	}
 }
 
 // long finds the start of a line that is over the limit.
 func (b *backward) long() (line, bool) {
-	end := b.end
+	l := line{n: b.end, open: b.open}
 	for b.base > 0 {
 		b.end = b.base // nothing held is kept
 		if !b.fill() {
 			return line{}, false
 		}
-		if i := bytes.LastIndexByte(b.buf, '\n'); i >= 0 {
-			off := b.base + int64(i) + 1
-			l := line{off: off, n: end - off, open: b.open}
-			b.end, b.open = off-1, false
+		if n := len(b.marks); n > 0 {
+			l.off = b.marks[n-1] + 1
+			l.n -= l.off
+			b.marks = b.marks[:n-1]
+			b.end, b.open = l.off-1, false
 			return l, true
 		}
 	}
 	b.done = true
-	return line{off: 0, n: end, open: b.open}, true
+	return l, true
 }
 
 // alignment returns the start of the first line at or behind off.

@@ -264,7 +264,7 @@ func (t *claudeTail) extend(need int) error {
 
 // take indexes one line.
 func (t *claudeTail) take(l line) error {
-	c, class := t.parse(l)
+	c, class := t.brief(l)
 	if class != classScan {
 		if class == classOther || class == classUnseen {
 			t.records++
@@ -290,6 +290,22 @@ func (t *claudeTail) take(l line) error {
 		}
 	}
 	return nil
+}
+
+// brief is parse for the index: up to the record's id once the session is known.
+func (t *claudeTail) brief(l line) (c claudeLine, class claudeClass) {
+	if t.session == "" || l.b == nil {
+		return t.parse(l)
+	}
+	b := bytes.TrimSpace(l.b)
+	if class, _ := classifyClaude(b); class != classScan {
+		return c, class
+	}
+	c, ok := briefClaude(b)
+	if !ok {
+		return c, classNone
+	}
+	return c, classScan
 }
 
 // classNone is a line that holds no record: blank, or not JSON.
@@ -340,7 +356,10 @@ func (r *reader) claudeForward(cr *claudeReader, t *claudeTail) error {
 	if !counting {
 		r.b.line = 0
 	}
-	seen := map[idKey]bool{}
+	var seen map[idKey]bool
+	if t.chain.twin != nil {
+		seen = map[idKey]bool{}
+	}
 	at := len(t.chain.nodes) - 1
 	f := r.src.forward(from, r.src.size, r.opt.LineBytes)
 	for {
@@ -360,7 +379,7 @@ func (r *reader) claudeForward(cr *claudeReader, t *claudeTail) error {
 		}
 		if at >= 0 && t.chain.nodes[at].off == l.off {
 			n := &t.chain.nodes[at]
-			if t.chain.twin != nil && n.id != (idKey{}) {
+			if seen != nil && n.id != (idKey{}) {
 				if seen[n.id] {
 					r.st.Omitted.Duplicates++
 					continue

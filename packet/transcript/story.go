@@ -165,7 +165,7 @@ type Story struct {
 	Open       []OpenWork
 	Answered   []string // ids of calls from before what was read, whose result was seen; the latest ones
 	Ended      []string // ids of background tasks and calls from before it that were said to be over; the latest ones
-	Files      []File // most edited first, then most read, then by path
+	Files      []File   // most edited first, then most read, then by path
 	Commands   []Command
 	Usage      *Usage
 	Reach      Reach

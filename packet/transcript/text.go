@@ -23,7 +23,12 @@ func textOf(limit int) text { return text{limit: limit, mark: limit > 2*markRoom
 // add appends a raw JSON string, decoded; missing is how many of its bytes were
 // left out before it came here (see shrink).
 func (t *text) add(raw []byte, missing int64) {
-	in := plain(raw)
+	t.decode(plain(raw))
+	t.cut += missing
+}
+
+// decode appends the inside of a raw string.
+func (t *text) decode(in []byte) {
 	var scratch [16]byte
 	for len(in) > 0 {
 		n := bytes.IndexByte(in, '\\')
@@ -39,7 +44,6 @@ func (t *text) add(raw []byte, missing int64) {
 		}
 		in = in[n:]
 	}
-	t.cut += missing
 }
 
 // run appends bytes without escapes.
@@ -110,23 +114,25 @@ func (t *text) trim(n int) {
 	t.buf = t.buf[:n]
 }
 
-// tail decodes the last limit bytes or so of a raw string: the end of an output
-// is what tells.
+// tail decodes the last limit bytes of a raw string: the end of an output is what
+// tells.
 func tail(raw []byte, limit int) string {
 	in := plain(raw)
-	if start := len(in) - 6*limit; start > 0 {
-		in = in[aligned(in, start):]
-	}
-	out := make([]byte, 0, min(len(in), 2*limit))
-	for len(in) > 0 {
-		var n int
-		out, n = appendRune(out, in)
-		in = in[n:]
-		if len(out) > 2*limit {
-			out = append(out[:0], lastRunes(out, limit)...)
-		}
+	out := decodeFrom(in, len(in)-2*limit)
+	if len(out) < limit { // more escapes than usual
+		out = decodeFrom(in, len(in)-6*limit)
 	}
 	return string(lastRunes(out, limit))
+}
+
+// decodeFrom decodes the inside of a raw string from start or a little behind it.
+func decodeFrom(in []byte, start int) []byte {
+	if start > 0 {
+		in = in[aligned(in, start):]
+	}
+	t := text{buf: make([]byte, 0, len(in)), limit: 3 * len(in)} // a bad byte takes three
+	t.decode(in)
+	return t.buf
 }
 
 // aligned finds an index at or behind start that is neither inside an escape nor

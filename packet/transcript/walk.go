@@ -122,7 +122,7 @@ func (r *reader) silent(l line) bool {
 // and everything from the first to the second belongs to no conversation any
 // more.
 func (r *reader) abandoned() ([]span, error) {
-	firsts := map[idKey]int64{}
+	firsts := map[idKey]asked{} // by parent
 	var off []span
 	f := r.src.forward(0, r.src.size, r.opt.LineBytes)
 	for n := 0; ; n++ {
@@ -133,42 +133,41 @@ func (r *reader) abandoned() ([]span, error) {
 		if !ok {
 			return merged(off), f.err
 		}
-		parent, ok := r.promptParent(l)
+		n, ok := r.promptNode(l)
 		if !ok {
 			continue
 		}
-		if at, again := firsts[parent]; again {
-			off = append(off, span{from: at, to: l.off})
-		} else {
-			firsts[parent] = l.off
+		first, again := firsts[n.parent]
+		switch {
+		case !again:
+			firsts[n.parent] = asked{off: l.off, id: n.id}
+		case first.id != n.id: // not a copy of the same record
+			off = append(off, span{from: first.off, to: l.off})
 		}
 	}
 }
 
-// promptParent returns the parent of a record that opens a turn.
-func (r *reader) promptParent(l line) (idKey, bool) {
+// promptNode returns a record that opens a turn.
+func (r *reader) promptNode(l line) (n node, ok bool) {
 	if l.b == nil {
-		return idKey{}, false
+		return n, false
 	}
 	head := l.b[:min(len(l.b), headBytes)]
 	if bytes.HasPrefix(head, []byte(`{"parentUuid":`)) {
 		attachment := bytes.Contains(head, []byte(`"attachment":{"type":"queued_command"`))
 		user := bytes.Contains(head, []byte(`"type":"user"`)) && !bytes.Contains(head, []byte(`"tool_result"`))
 		if !attachment && !user {
-			return idKey{}, false
+			return n, false
 		}
 	} else if class, _ := classifyClaude(head); class != classScan {
-		return idKey{}, false
+		return n, false
 	}
 	c, class := r.parse(l)
 	if class != classScan || c.sidechain || c.parent == nil && !c.root {
-		return idKey{}, false
+		return n, false
 	}
-	n, ok := nodeOf(l, &c)
-	if !ok || n.kind != nodePrompt && !(n.kind == nodeOther && n.counts) {
-		return idKey{}, false
-	}
-	return n.parent, true
+	n, ok = nodeOf(l, &c)
+	return n, ok && (n.kind == nodePrompt || n.kind == nodeOther && n.counts)
 }
 
 // merged joins overlapping spans, in file order.
