@@ -17,8 +17,9 @@ import (
 //
 // A story that was read whole has all there is: what isn't in it isn't there.
 func carry(c *Continuity, before *Continuity, story *transcript.Story) {
+	defer c.boundEdited()
+	defer c.dropDeleted()
 	if before == nil {
-		c.boundEdited()
 		return
 	}
 	k := keeper{c: c, before: before, story: story, whole: story.From == 0}
@@ -42,7 +43,13 @@ func carry(c *Continuity, before *Continuity, story *transcript.Story) {
 		k.proposal()
 		k.edited()
 	}
-	c.boundEdited()
+}
+
+// dropDeleted takes out the items that were only kept to be known as gone.
+func (c *Continuity) dropDeleted() {
+	if c.Plan != nil {
+		c.Plan.Items = slices.DeleteFunc(c.Plan.Items, func(item PlanItem) bool { return item.Status == "deleted" })
+	}
 }
 
 // keeper carries from one packet to the next.
@@ -158,7 +165,6 @@ func (k keeper) mergeTasks() {
 		}
 		merged[i] = item
 	}
-	merged = slices.DeleteFunc(merged, func(item PlanItem) bool { return item.Status == "deleted" })
 	if extra := len(merged) - maxPlan; extra > 0 {
 		k.c.Omitted.PlanItems += int64(extra)
 		merged = merged[:maxPlan]

@@ -204,7 +204,11 @@ func planLines(plan *Plan, n int) []string {
 	}
 	var lines []string
 	for _, item := range plan.Items {
-		lines = append(lines, "- ["+orWord(line(item.Status), "unknown")+"] "+quote(item.Text, n))
+		words := quote(item.Text, n)
+		if line(item.Text) == "" {
+			words = "task " + line(item.ID) + ", whose words lie before what was read"
+		}
+		lines = append(lines, "- ["+orWord(line(item.Status), "unknown")+"] "+words)
 	}
 	return lines
 }

@@ -32,7 +32,9 @@ func (b *builder) setPlan(p *Plan) {
 	b.todo = &planState{Plan: *p, changed: p.Offset}
 }
 
-// setTask notes one task's state; empty words leave what was known.
+// setTask notes one task's state; empty words leave what was known. Of a task
+// that was made before what is read, its deletion is kept as an item without
+// words.
 func (b *builder) setTask(t taskChange, pos Position) {
 	if t.id == "" {
 		return
@@ -43,7 +45,7 @@ func (b *builder) setTask(t taskChange, pos Position) {
 	items := b.tasks.Items
 	i := slices.IndexFunc(items, func(it PlanItem) bool { return it.ID == t.id })
 	if i < 0 {
-		if t.status == "deleted" || len(items) >= maxItems {
+		if len(items) >= maxItems {
 			return
 		}
 		items = append(items, PlanItem{Position: pos, ID: t.id})
@@ -61,19 +63,20 @@ func (b *builder) setTask(t taskChange, pos Position) {
 		it.Status = t.status
 	}
 	it.Position = pos
-	if t.status == "deleted" {
+	if t.status == "deleted" && it.Text != "" {
 		b.tasks.Items = slices.Delete(items, i, i+1)
 	}
 	b.tasks.Position, b.tasks.changed = pos, pos.Offset
 }
 
-// plan is the one that changed last. A plan whose list was cleared is none.
+// plan is the one that changed last. One whose list was cleared has no items:
+// that is news for whoever knows an older one.
 func (b *builder) plan() *Plan {
 	best := b.todo
 	if best == nil || b.tasks != nil && b.tasks.changed > best.changed {
 		best = b.tasks
 	}
-	if best == nil || len(best.Items) == 0 {
+	if best == nil {
 		return nil
 	}
 	return &best.Plan

@@ -48,7 +48,7 @@ type PlanItem struct {
 	Position        // of the record that last changed this item
 	ID       string // the tool's own id of the item, if any
 	Text     string
-	Status   string // "pending", "in_progress", "completed" or the client's own word
+	Status   string // "pending", "in_progress", "completed", "deleted" (only of one made before what was read) or the client's own word
 }
 
 // Proposal is the plan that an agent in plan mode put forward as prose
@@ -160,7 +160,7 @@ type Story struct {
 	Messages   []Message  // the latest, oldest first, at most Options.Messages
 	Requests   []Message  // the person's own latest requests, oldest first
 	Boundaries []Boundary // in what was read, oldest first
-	Plan       *Plan      // nil if none was seen
+	Plan       *Plan      // nil if none was seen; without items if its list was cleared
 	Proposal   *Proposal  // the plan that plan mode last put forward, nil if none was seen
 	Open       []OpenWork
 	Answered   []string // ids of calls from before what was read, whose result was seen; the latest ones
