@@ -3,6 +3,7 @@ package installer
 import (
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -157,19 +158,11 @@ func programName(path string) string {
 	return ""
 }
 
-// Mentions tells whether one of the command's words names a hook program of
-// ours, in whatever way: for the doctor, which reports a user's own use.
-func Mentions(command string, getenv func(string) string) bool {
-	words, ok := splitWords(command, getenv)
-	if !ok {
-		words = strings.FieldsFunc(command, func(r rune) bool { return strings.ContainsRune(" \t\n;|&<>()`\"'", r) })
-	}
-	for _, word := range words {
-		if programName(word) != "" {
-			return true
-		}
-	}
-	return false
+// Mentions tells whether a command names a hook program of ours, in whatever
+// way: for the doctor, which reports a user's own use.
+func Mentions(command string) bool {
+	words := strings.FieldsFunc(command, func(r rune) bool { return strings.ContainsRune(" \t\n;|&<>()`\"'=", r) })
+	return slices.ContainsFunc(words, func(word string) bool { return programName(word) != "" })
 }
 
 // splitWords splits a simple command of /bin/sh into its words, quotes removed

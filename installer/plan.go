@@ -230,13 +230,21 @@ func (d planner) do(s *step) (Change, error) {
 	}
 	change := s.describe(f, out)
 	if change.Action != ActionNone {
-		err = d.o.judge(s, out, out.data)
+		err = d.o.judge(s, out, f.Data, out.data)
 	}
 	return change, err
 }
 
+// emptyWait is how long an empty file gets to become one with content: a program
+// that writes in place empties the file first.
+const emptyWait = 50 * time.Millisecond
+
 func (o Options) read(s *step) (*durable.UserFile, *Receipt, error) {
 	f, err := durable.ReadUserFile(s.path)
+	if err == nil && f.Exists && len(f.Data) == 0 {
+		time.Sleep(emptyWait)
+		f, err = durable.ReadUserFile(s.path)
+	}
 	if err != nil {
 		return nil, nil, refused(err, s.client, s.path)
 	}
@@ -245,11 +253,11 @@ func (o Options) read(s *step) (*durable.UserFile, *Receipt, error) {
 }
 
 // judge asks the independent parser about a result.
-func (o Options) judge(s *step, out outcome, data []byte) error {
+func (o Options) judge(s *step, out outcome, before, after []byte) error {
 	if out.verify == nil {
 		return nil
 	}
-	if err := out.verify(data); err != nil {
+	if err := out.verify(before, after); err != nil {
 		return &Refusal{
 			Client: s.client, Path: s.path, Reason: "the edit would change more than it should: " + err.Error(),
 			Hint: "nothing was written; please report this with the file's shape, and add the entries by hand (reseat install --dry-run shows them)",
@@ -282,11 +290,17 @@ func (s *step) describe(f *durable.UserFile, out outcome) Change {
 type writer struct{ o Options }
 
 func (d writer) do(s *step) (Change, error) {
-	var err error
+	var written *Change
 	for range tries {
-		var change Change
-		change, err = d.once(s)
-		if !errors.Is(err, durable.ErrChanged) {
+		change, err := d.once(s)
+		switch {
+		case errors.Is(err, durable.ErrChanged):
+			if change.Action != "" {
+				written = &change // and somebody wrote right after it
+			}
+		case err == nil && change.Action == ActionNone && written != nil:
+			return *written, nil
+		default:
 			return change, err
 		}
 	}
@@ -307,9 +321,10 @@ func (d writer) once(s *step) (Change, error) {
 	}
 	change := s.describe(f, out)
 	if change.Action == ActionNone {
-		return change, d.forget(s, r)
+		return change, d.forget(out, r)
 	}
-	if err := d.o.judge(s, out, out.data); err != nil {
+	before := f.Data // a Replace changes f
+	if err := d.o.judge(s, out, before, out.data); err != nil {
 		return Change{}, err
 	}
 	if f.Exists {
@@ -320,13 +335,10 @@ func (d writer) once(s *step) (Change, error) {
 	if err := d.write(s, f, r, out, change.Backup); err != nil {
 		return Change{}, refused(err, s.client, s.path)
 	}
-	if err := d.readBack(s, out); err != nil {
-		return Change{}, err
+	if err := d.readBack(s, out, before); err != nil {
+		return change, err
 	}
-	if s.uninstalls {
-		return change, errors.Join(d.forget(s, r), pruneBackups(d.o.State, s.path, ""))
-	}
-	return change, nil
+	return change, d.forget(out, r)
 }
 
 // write puts the outcome in the place of the file, with its receipt.
@@ -335,7 +347,7 @@ func (d writer) write(s *step, f *durable.UserFile, r *Receipt, out outcome, cop
 		return f.Remove()
 	}
 	if s.uninstalls {
-		return f.Replace(out.data, 0o600)
+		return d.writeWithout(f, r, out)
 	}
 	next := d.o.receipt(s, f, r, out, copied)
 	dirs, err := durable.MakeDirs(filepath.Dir(f.Target), s.dirMode())
@@ -354,6 +366,17 @@ func (d writer) write(s *step, f *durable.UserFile, r *Receipt, out outcome, cop
 		return errors.Join(err, r.save(d.o.State))
 	}
 	return errors.Join(err, next.remove(d.o.State))
+}
+
+// writeWithout puts the outcome of an uninstall in the place of the file. While
+// something else of ours stays in it, its receipt stays true.
+func (d writer) writeWithout(f *durable.UserFile, r *Receipt, out outcome) error {
+	same := r != nil && sumOf(f.Data) == r.AfterSum
+	if err := f.Replace(out.data, 0o600); err != nil || out.released || !same {
+		return err
+	}
+	r.AfterSum = sumOf(out.data)
+	return r.save(d.o.State)
 }
 
 // A user's own configuration is nobody else's business; a project's is read by
@@ -384,7 +407,8 @@ func (o Options) receipt(s *step, f *durable.UserFile, r *Receipt, out outcome, 
 		return next
 	}
 	next.Dirs = r.Dirs
-	if o.untouched(s, f) {
+	w, err := o.wanted(s.client, s.scope)
+	if err == nil && !o.holdsOurs(s.path, f.Data, w, r) {
 		return next
 	}
 	next.Existed, next.Undo = r.Existed, r.Undo.and(out.undo)
@@ -395,41 +419,29 @@ func (o Options) receipt(s *step, f *durable.UserFile, r *Receipt, out outcome, 
 	return next
 }
 
-// untouched tells whether a file holds nothing of ours.
-func (o Options) untouched(s *step, f *durable.UserFile) bool {
-	w, err := o.wanted(s.client, s.scope)
-	if err != nil {
-		return false
-	}
-	w.File = keyFile(s.path)
-	undo := func(src []byte, w Wanted, u *Undo) (Edit, error) { return UninstallJSON(src, w, u) }
-	if filepath.Ext(s.path) == ".toml" {
-		undo = UninstallTOML
-	}
-	edit, err := undo(f.Data, w, nil)
-	return err == nil && bytes.Equal(edit.Data, f.Data)
-}
-
 // readBack compares what is on disk with what was meant, and has it judged.
-func (d writer) readBack(s *step, out outcome) error {
+func (d writer) readBack(s *step, out outcome, before []byte) error {
 	f, err := durable.ReadUserFile(s.path)
 	if err != nil {
 		return refused(err, s.client, s.path)
 	}
 	if f.Exists == out.remove || !bytes.Equal(f.Data, out.data) {
-		return fmt.Errorf("%q was changed by another program right after it was written: run this again", s.path)
+		return fmt.Errorf("%q after it was written: %w", s.path, durable.ErrChanged)
 	}
-	return d.o.judge(s, out, f.Data)
+	return d.o.judge(s, out, before, f.Data)
 }
 
 // forget removes what is kept for the uninstall of a file once nothing of ours
 // is in it. Folders that can't go yet because another file of ours is in them are
 // handed on to its receipt.
-func (d writer) forget(s *step, r *Receipt) error {
-	if !s.uninstalls || r == nil {
+func (d writer) forget(out outcome, r *Receipt) error {
+	if !out.released || r == nil {
 		return nil
 	}
 	left := removeDirs(r.Dirs)
+	if err := pruneBackups(d.o.State, r.Path, ""); err != nil {
+		return err
+	}
 	if err := r.remove(d.o.State); err != nil || len(left) == 0 {
 		return err
 	}

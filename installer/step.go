@@ -1,6 +1,7 @@
 package installer
 
 import (
+	"bytes"
 	"fmt"
 	"maps"
 	"path/filepath"
@@ -16,7 +17,7 @@ type step struct {
 	client client.Client
 	scope  Scope
 	path   string
-	// uninstalls: the file's receipt goes with it.
+	// uninstalls: no receipt is written, and the file's goes once it is released.
 	uninstalls bool
 	edit       func(f *durable.UserFile, r *Receipt) (outcome, error)
 }
@@ -25,12 +26,13 @@ type step struct {
 type outcome struct {
 	data      []byte
 	remove    bool // the file goes: it wasn't there before
+	released  bool // nothing of ours is in the file any more
 	undo      Undo
 	approvals []Approval
 	notes     []string
 	// verify judges the file with the independent parser. It is asked before
 	// anything is written, and again with what was read back.
-	verify func(after []byte) error
+	verify func(before, after []byte) error
 }
 
 // installSteps are the edits that install into one client.
@@ -55,8 +57,8 @@ func (o Options) installClaude(path string, w Wanted) *step {
 			w.OldRule = r.Undo.Rule
 		}
 		edit, err := InstallJSON(f.Data, w)
-		return outcome{data: edit.Data, undo: edit.Undo, verify: func(after []byte) error {
-			return verifyJSON(f.Data, after, w, true)
+		return outcome{data: edit.Data, undo: edit.Undo, verify: func(before, after []byte) error {
+			return verifyJSON(before, after, w, true)
 		}}, err
 	}}
 }
@@ -117,11 +119,18 @@ func (a approvals) take(path string, moves map[string]Move, add []Approval) {
 }
 
 // all is everything that is to be done to the approvals.
-func (a approvals) all() approvalEdit {
+func (a approvals) all() approvalEdit { return a.except("") }
+
+// except leaves out the moves within one file, which an edit of that file has
+// made already.
+func (a approvals) except(done string) approvalEdit {
 	sum := approvalEdit{moves: map[string]Move{}}
 	for _, path := range slices.Sorted(maps.Keys(a)) {
-		maps.Copy(sum.moves, a[path].moves)
 		sum.add = append(sum.add, a[path].add...)
+		if path == done {
+			continue
+		}
+		maps.Copy(sum.moves, a[path].moves)
 	}
 	return sum
 }
@@ -176,14 +185,14 @@ func (o Options) installTOML(path string, w Wanted, users bool, joint approvals)
 		moves := edit.Moves
 		joint.take(path, moves, add)
 		if !users {
-			return outcome{data: edit.Data, undo: edit.Undo, approvals: add, verify: func(after []byte) error {
-				return verifyTOML(f.Data, after, w, true, moves, nil)
+			return outcome{data: edit.Data, undo: edit.Undo, approvals: add, verify: func(before, after []byte) error {
+				return verifyTOML(before, after, w, true, moves, nil)
 			}}, nil
 		}
 		todo := joint.all()
-		data, undo, err := todo.rewrite(edit.Data, nil)
-		return outcome{data: data, undo: edit.Undo.and(undo), approvals: add, verify: func(after []byte) error {
-			return verifyTOML(f.Data, after, w, true, todo.moves, todo.add)
+		data, undo, err := joint.except(path).rewrite(edit.Data, nil)
+		return outcome{data: data, undo: edit.Undo.and(undo), approvals: add, verify: func(before, after []byte) error {
+			return verifyTOML(before, after, w, true, todo.moves, todo.add)
 		}}, err
 	}}
 }
@@ -206,8 +215,8 @@ func (o Options) installHooksJSON(path string, w Wanted, joint approvals) *step 
 		}
 		add, err := o.toApprove(edit.Data, w, true)
 		joint.take(path, edit.Moves, add)
-		return outcome{data: edit.Data, undo: edit.Undo, approvals: add, verify: func(after []byte) error {
-			return verifyJSON(f.Data, after, w, true)
+		return outcome{data: edit.Data, undo: edit.Undo, approvals: add, verify: func(before, after []byte) error {
+			return verifyJSON(before, after, w, true)
 		}}, err
 	}}
 }
@@ -221,9 +230,9 @@ func (o Options) editApprovals(path string, joint approvals) *step {
 			return outcome{data: f.Data}, nil
 		}
 		data, undo, err := todo.rewrite(f.Data, nil)
-		return outcome{data: data, undo: undo, verify: func(after []byte) error {
+		return outcome{data: data, undo: undo, verify: func(before, after []byte) error {
 			nothing := Wanted{Client: "none", Getenv: o.lookup}
-			return verifyTOML(f.Data, after, nothing, false, todo.moves, todo.add)
+			return verifyTOML(before, after, nothing, false, todo.moves, todo.add)
 		}}, err
 	}}
 }
@@ -276,7 +285,7 @@ func (o Options) uninstallCodex(files []string, w Wanted) ([]*step, error) {
 		}
 	}
 	if len(last) == 0 {
-		last = append(last, o.editApprovals(users[0], joint))
+		last = append(last, o.withdrawApprovals(users[0], w, joint))
 	}
 	return append(steps, last...), nil
 }
@@ -304,7 +313,7 @@ func (o Options) uninstallJSON(f *durable.UserFile, r *Receipt, w Wanted, joint 
 		return outcome{}, err
 	}
 	joint.take(f.Path, edit.Moves, nil)
-	out := outcome{data: edit.Data, verify: func(after []byte) error { return verifyJSON(f.Data, after, w, false) }}
+	out := outcome{data: edit.Data, verify: func(before, after []byte) error { return verifyJSON(before, after, w, false) }}
 	return o.giveBack(out, f, r, isBlankJSON), nil
 }
 
@@ -320,18 +329,56 @@ func (o Options) uninstallTOML(path string, w Wanted, joint approvals) *step {
 		}
 		joint.take(path, edit.Moves, nil)
 		todo := joint.all()
-		data, _, err := todo.rewrite(edit.Data, undo)
-		out := outcome{data: data, verify: func(after []byte) error {
-			return verifyTOML(f.Data, after, w, false, todo.moves, nil)
+		data, _, err := joint.except(path).rewrite(edit.Data, undo)
+		out := outcome{data: data, verify: func(before, after []byte) error {
+			return verifyTOML(before, after, w, false, todo.moves, nil)
 		}}
 		return o.giveBack(out, f, r, isBlankTOML), err
 	}}
+}
+
+// withdrawApprovals is the step for the user's config.toml when hooks are taken
+// out of other files only.
+func (o Options) withdrawApprovals(path string, w Wanted, joint approvals) *step {
+	w.File = keyFile(path)
+	return &step{client: w.Client, scope: User, path: path, uninstalls: true, edit: func(f *durable.UserFile, r *Receipt) (outcome, error) {
+		var undo *Undo
+		if r != nil {
+			undo = &r.Undo
+		}
+		todo := joint.all()
+		data, _, err := todo.rewrite(f.Data, undo)
+		out := outcome{data: data, verify: func(before, after []byte) error {
+			nothing := Wanted{Client: "none", Getenv: o.lookup}
+			return verifyTOML(before, after, nothing, false, todo.moves, nil)
+		}}
+		if err != nil || o.holdsOurs(path, data, w, r) {
+			return out, err
+		}
+		return o.giveBack(out, f, r, isBlankTOML), nil
+	}}
+}
+
+// holdsOurs tells whether a file holds an entry or an approval of ours.
+func (o Options) holdsOurs(path string, data []byte, w Wanted, r *Receipt) bool {
+	uninstall := UninstallJSON
+	if filepath.Ext(path) == ".toml" {
+		uninstall = UninstallTOML
+	}
+	var undo *Undo
+	if r != nil {
+		undo = &Undo{Keys: r.Undo.Keys}
+	}
+	w.File = keyFile(path)
+	edit, err := uninstall(data, w, undo)
+	return err != nil || !bytes.Equal(edit.Data, data)
 }
 
 // giveBack restores the very bytes from before, if nobody else wrote the file
 // since; a file that wasn't there goes, also if nothing is left in it but what
 // an install put around its entries.
 func (o Options) giveBack(out outcome, f *durable.UserFile, r *Receipt, nothingIn func([]byte) bool) outcome {
+	out.released = true
 	if !f.Exists {
 		out.data = nil
 		return out

@@ -62,12 +62,9 @@ func claudeSwitches(o Options) ([]Switch, error) {
 	managed := ClaudeManaged(o.Root)
 	files := slices.Concat(managed, claudeFiles(o))
 	for _, path := range files {
-		data, err := os.ReadFile(path)
-		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrInvalid) {
-			continue
-		}
+		data, err := readConfiguration(path)
 		if err != nil {
-			return list, fmt.Errorf("looking for switches: %w", err)
+			return list, err
 		}
 		isManaged := slices.Contains(managed, path)
 		for _, name := range []string{"disableAllHooks", "allowManagedHooksOnly"} {
@@ -84,6 +81,20 @@ func claudeSwitches(o Options) ([]Switch, error) {
 		}
 	}
 	return list, nil
+}
+
+// readConfiguration reads a file that is only looked at; empty if it isn't there
+// or isn't one (what is odd about it is told where it is to be edited).
+func readConfiguration(path string) ([]byte, error) {
+	info, err := os.Stat(path)
+	if err != nil || !info.Mode().IsRegular() || info.Size() > 16<<20 {
+		return nil, nil
+	}
+	data, err := os.ReadFile(path)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("looking for switches: %w", err)
+	}
+	return data, nil
 }
 
 // claudeFiles are the settings of the user and the project, by rising
@@ -123,12 +134,9 @@ func codexSwitches(o Options) ([]Switch, error) {
 	var list []Switch
 	inForce := map[string]Switch{} // of features.hooks, by rising precedence
 	for _, path := range []string{managed[1], user[0], managed[2], managed[0]} {
-		data, err := os.ReadFile(path)
-		if errors.Is(err, fs.ErrNotExist) {
-			continue
-		}
+		data, err := readConfiguration(path)
 		if err != nil {
-			return list, fmt.Errorf("looking for switches: %w", err)
+			return list, err
 		}
 		_, body := cutBOM(data)
 		tree, err := decodeTOML(body)

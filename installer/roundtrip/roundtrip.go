@@ -83,6 +83,9 @@ func (t *trip) run(p Programs) error {
 		return fmt.Errorf("%s printed %.200q instead of nothing", p.Precompact, out)
 	}
 	if t.client == client.Codex {
+		if err := t.compacted(); err != nil {
+			return err
+		}
 		if _, err := t.hook(p.Directive, "PostCompact", work); err != nil {
 			return err
 		}
@@ -104,6 +107,18 @@ func (t *trip) run(p Programs) error {
 		return errors.New("the directive was delivered twice")
 	}
 	return t.packet()
+}
+
+// compacted adds the record of a compaction, which Codex writes before it says
+// that it has compacted.
+func (t *trip) compacted() error {
+	f, err := os.OpenFile(t.transcript, os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(f, `{"timestamp":%q,"type":"compacted","payload":{"message":"Apples were counted.","replacement_history":[]}}`+"\n",
+		time.Now().UTC().Format(time.RFC3339Nano))
+	return errors.Join(err, f.Close())
 }
 
 // packet finds and lists the packet that the directive speaks of.
