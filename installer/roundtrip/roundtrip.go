@@ -50,13 +50,31 @@ const session = "00000000-0000-4000-8000-00000000beef"
 // Run takes the made-up session of client c from PreCompact to the delivered
 // directive, and makes sure that a second delivery doesn't happen.
 func Run(ctx context.Context, p Programs, c client.Client) (Result, error) {
+	return RunWith(ctx, c, func(ctx context.Context, event, state string) (*exec.Cmd, error) {
+		program := p.Directive
+		if event == "PreCompact" {
+			program = p.Precompact
+		}
+		cmd := exec.CommandContext(ctx, program, "--runtime", string(c), "--home", state)
+		cmd.Env = []string{"HOME=" + filepath.Dir(state), "PATH=" + os.Getenv("PATH")}
+		return cmd, nil
+	})
+}
+
+// Hook makes the command that runs the hook of an event on a state folder. Its
+// streams and folder are set by the round trip.
+type Hook func(ctx context.Context, event, state string) (*exec.Cmd, error)
+
+// RunWith is Run with hooks of any kind, such as the command strings of a
+// configuration.
+func RunWith(ctx context.Context, c client.Client, hook Hook) (Result, error) {
 	home, err := os.MkdirTemp("", "reseat-round-trip-")
 	if err != nil {
 		return Result{}, fmt.Errorf("making a throw-away home: %w", err)
 	}
 	defer os.RemoveAll(home)
-	t := trip{ctx: ctx, home: home, client: c, result: Result{Client: c}}
-	err = t.run(p)
+	t := trip{ctx: ctx, home: home, client: c, start: hook, result: Result{Client: c}}
+	err = t.run()
 	return t.result, err
 }
 
@@ -64,11 +82,12 @@ type trip struct {
 	ctx        context.Context
 	home       string
 	client     client.Client
+	start      Hook
 	transcript string
 	result     Result
 }
 
-func (t *trip) run(p Programs) error {
+func (t *trip) run() error {
 	work := filepath.Join(t.home, "work")
 	if err := os.Mkdir(work, 0o700); err != nil {
 		return err
@@ -77,34 +96,41 @@ func (t *trip) run(p Programs) error {
 	if err := os.WriteFile(t.transcript, []byte(t.made(work)), 0o600); err != nil {
 		return err
 	}
-	if out, err := t.hook(p.Precompact, "PreCompact", work); err != nil {
-		return err
-	} else if len(out) > 0 {
-		return fmt.Errorf("%s printed %.200q instead of nothing", p.Precompact, out)
+	for _, event := range []string{"UserPromptSubmit", "PreCompact"} { // nothing is pending yet
+		if out, err := t.hook(event, work); err != nil {
+			return err
+		} else if len(out) > 0 {
+			return fmt.Errorf("the hook of %s printed %.200q instead of nothing", event, out)
+		}
 	}
 	if t.client == client.Codex {
 		if err := t.compacted(); err != nil {
 			return err
 		}
-		if _, err := t.hook(p.Directive, "PostCompact", work); err != nil {
+		if _, err := t.hook("PostCompact", work); err != nil {
 			return err
 		}
 	}
-	out, err := t.hook(p.Directive, "SessionStart", work)
+	out, err := t.hook("SessionStart", work)
 	if err != nil {
 		return err
 	}
 	text := gjson.GetBytes(out, "hookSpecificOutput.additionalContext").Str
 	if !gjson.ValidBytes(out) || text == "" {
-		return fmt.Errorf("%s printed no directive: %.200q", p.Directive, out)
+		return fmt.Errorf("the hook of SessionStart printed no directive: %.200q", out)
 	}
 	t.result.Directive = text
-	again, err := t.hook(p.Directive, "SessionStart", work)
+	again, err := t.hook("SessionStart", work)
 	if err != nil {
 		return err
 	}
 	if len(again) > 0 {
 		return errors.New("the directive was delivered twice")
+	}
+	if t.client == client.Claude { // which says last that it has compacted
+		if _, err := t.hook("PostCompact", work); err != nil {
+			return err
+		}
 	}
 	return t.packet()
 }
@@ -145,27 +171,29 @@ func (t *trip) packet() error {
 	return nil
 }
 
-// hook runs one program as the client would and returns what it printed.
-func (t *trip) hook(program, event, work string) ([]byte, error) {
+// hook runs one hook as the client would and returns what it printed.
+func (t *trip) hook(event, work string) ([]byte, error) {
 	payload, err := json.Marshal(map[string]string{
 		"session_id": session, "transcript_path": t.transcript, "cwd": work, "hook_event_name": event,
-		"trigger": "manual", "source": "compact", "turn_id": "turn-2",
+		"trigger": "manual", "source": "compact", "turn_id": "turn-2", "prompt": "Go on.",
 	})
 	if err != nil {
 		return nil, err
 	}
 	var out, complaint bytes.Buffer
-	cmd := exec.CommandContext(t.ctx, program, "--runtime", string(t.client), "--home", filepath.Join(t.home, "state"))
-	cmd.Env = []string{"HOME=" + t.home, "PATH=" + os.Getenv("PATH")}
+	cmd, err := t.start(t.ctx, event, filepath.Join(t.home, "state"))
+	if err != nil {
+		return nil, err
+	}
 	cmd.Dir, cmd.Stdin, cmd.Stdout, cmd.Stderr = work, bytes.NewReader(payload), &out, &complaint
 	start := time.Now()
 	err = cmd.Run()
-	t.result.Steps = append(t.result.Steps, Step{Event: event, Program: filepath.Base(program), Took: time.Since(start)})
+	t.result.Steps = append(t.result.Steps, Step{Event: event, Program: filepath.Base(cmd.Path), Took: time.Since(start)})
 	if err != nil {
-		return nil, fmt.Errorf("running %q for %s: %w: %s", program, event, err, strings.TrimSpace(complaint.String()))
+		return nil, fmt.Errorf("running %q for %s: %w: %s", cmd.Args, event, err, strings.TrimSpace(complaint.String()))
 	}
 	if complaint.Len() > 0 {
-		return nil, fmt.Errorf("running %q for %s: %s", program, event, strings.TrimSpace(complaint.String()))
+		return nil, fmt.Errorf("running %q for %s: %s", cmd.Args, event, strings.TrimSpace(complaint.String()))
 	}
 	return out.Bytes(), nil
 }
