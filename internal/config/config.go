@@ -84,7 +84,7 @@ type Limits struct {
 
 // Redact is what is a secret beyond what is known to be one.
 type Redact struct {
-	Patterns      []string // regular expressions (RE2)
+	Patterns      []string // regular expressions, see packet/redact
 	LeaveOutPaths []string // globs of paths that are never named
 	Exempt        []string // texts that are no secrets
 }

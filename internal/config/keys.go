@@ -79,7 +79,7 @@ var limitKeys = []key[Limits]{
 }
 
 var redactKeys = []key[Redact]{
-	{"patterns", "What is a secret here, besides what is known to be one: regular expressions\n(RE2). With a group, only the first group is replaced.", func(r *Redact) any { return &r.Patterns }, nil},
+	{"patterns", "What is a secret here, besides what is known to be one: regular expressions,\nwritten as in Go, without \\p{...}. With a group, only the first group is replaced.", func(r *Redact) any { return &r.Patterns }, nil},
 	{"leave_out_paths", "Files that a packet never names: globs, \"**\" for any depth, \"~/\" for your home.", func(r *Redact) any { return &r.LeaveOutPaths }, nil},
 	{"exempt", "Texts that look like secrets and are none.", func(r *Redact) any { return &r.Exempt }, nil},
 }

@@ -22,7 +22,6 @@ package redact
 
 import (
 	"fmt"
-	"regexp"
 	"sort"
 	"strings"
 	"unicode/utf8"
@@ -37,7 +36,7 @@ const LeftOut = "[LEFT OUT]"
 // Options say what else is a secret and what isn't. The zero value takes the
 // built-in classes only.
 type Options struct {
-	Patterns []string // regular expressions (RE2); with a group, the first group is the secret, else the whole match
+	Patterns []string // regular expressions as in package regexp, without \p{...}; with a group, the first group is the secret, else the whole match
 	LeaveOut []string // globs of paths that are never named, see [Redactor.LeavesOut]
 	Exempt   []string // texts that are no secrets: a match that equals one of them stays
 	Home     string   // what a leading "~/" in LeaveOut stands for; "" leaves it literal
@@ -53,22 +52,21 @@ type Match struct {
 // Redactor replaces secrets. It doesn't change after New and may be used by
 // many goroutines.
 type Redactor struct {
-	patterns []*regexp.Regexp
+	patterns []*pattern
 	leaveOut []glob
 	exempt   map[string]bool
 }
 
 // New makes a Redactor. It fails on a pattern or glob that can't be parsed and
-// says which. Regular expressions are compiled only here and only if there are
-// any.
+// says which. Patterns are compiled only here and only if there are any.
 func New(o Options) (*Redactor, error) {
 	r := &Redactor{}
 	for _, p := range o.Patterns {
-		re, err := regexp.Compile(p)
+		c, err := compilePattern(p)
 		if err != nil {
 			return nil, fmt.Errorf("redaction pattern %q: %w", p, err)
 		}
-		r.patterns = append(r.patterns, re)
+		r.patterns = append(r.patterns, c)
 	}
 	for _, p := range o.LeaveOut {
 		g, err := parseGlob(p, o.Home)
@@ -167,10 +165,10 @@ func (r *Redactor) deeper(found []Match, s string) []Match {
 
 // user appends the matches of the configured patterns.
 func (r *Redactor) user(found []Match, s string) []Match {
-	for _, re := range r.patterns {
-		for _, at := range re.FindAllStringSubmatchIndex(s, -1) {
+	for _, p := range r.patterns {
+		for _, at := range p.all(s) {
 			start, end := at[0], at[1]
-			if len(at) > 2 && at[2] >= 0 {
+			if at[2] >= 0 {
 				start, end = at[2], at[3]
 			}
 			if start < end {
