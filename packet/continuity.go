@@ -46,6 +46,7 @@ type Continuity struct {
 	Reach       Reach      `json:"reach"`
 	Declared    Declared   `json:"declared"`
 	Caveats     []string   `json:"caveats"`
+	Undeclared  []string   `json:"undeclared"` // in words: what nobody declared, and what stands in its place
 	Omitted     Omitted    `json:"omitted"`
 	Redaction   Redaction  `json:"redaction"`
 	Acceptance  []Point    `json:"acceptance"`
@@ -371,7 +372,7 @@ func (c *Continuity) normalise() {
 	c.Opening, c.Requests = list(c.Opening), list(c.Requests)
 	c.OpenWork, c.Commands, c.Memory = list(c.OpenWork), list(c.Commands), list(c.Memory)
 	c.Files.Edited, c.Files.Read = list(c.Files.Edited), list(c.Files.Read)
-	c.Caveats, c.Acceptance, c.Checksums = list(c.Caveats), list(c.Acceptance), list(c.Checksums)
+	c.Caveats, c.Undeclared, c.Acceptance, c.Checksums = list(c.Caveats), list(c.Undeclared), list(c.Acceptance), list(c.Checksums)
 	c.Redaction.Additions, c.Redaction.Exemptions = list(c.Redaction.Additions), list(c.Redaction.Exemptions)
 	c.Declared.normalise()
 	if c.Plan != nil && c.Plan.Items == nil {

@@ -239,12 +239,7 @@ func (c *Continuity) task() *flexible {
 // that opened the work.
 func (c *Continuity) why() *flexible {
 	const weight = 4
-	var opening string
-	for _, w := range c.Opening {
-		if opening = line(w.Text); opening != "" {
-			break
-		}
-	}
+	opening := c.opened()
 	if c.Work.Origin == "request" && opening == line(c.Work.Text) {
 		opening = "" // said already
 	}
@@ -267,6 +262,18 @@ func (c *Continuity) why() *flexible {
 	}}
 }
 
+// opened is the person's first words.
+func (c *Continuity) opened() string {
+	for _, w := range c.Opening {
+		if words := line(w.Text); words != "" {
+			return words
+		}
+	}
+	return ""
+}
+
+// caveats are the declared ones and those of the reading. That nobody declared
+// limits or an owner is said where those stand.
 func (c *Continuity) caveats() *flexible {
 	var items []string
 	for _, l := range [][]string{c.Declared.Caveats, c.Caveats} {
@@ -299,15 +306,28 @@ func (c *Continuity) rest(p *page, o DirectiveOptions) {
 
 	var requests []string
 	for _, w := range c.Requests {
-		requests = append(requests, wordsLine(w, 260))
+		if words := line(w.Text); words != c.opened() && (words != line(c.Work.Text) || c.Work.Origin != "request") { // said above
+			requests = append(requests, wordsLine(w, 260))
+		}
 	}
-	p.section("Plan as it stood"+planTool(c.Plan)+":", planLines(c.Plan, 160), 1100, false)
-	p.section("Plan that plan mode put forward"+proposalWords(c.Proposal)+":", proposalLines(c.Proposal, 700), 900, false)
-	p.section("Latest requests, the newest last:", requests, 1000, true)
-	p.section("Files edited, the latest last:", c.latestEdited(), 900, true)
-	p.section("Work in flight:", openLines(c, 160), 600, false)
-	p.section("Tests that failed last:", failingLines(c, 240), 600, true)
-
+	spare := 0 // what one section leaves, the next ones may have
+	for _, part := range []struct {
+		title string
+		lines []string
+		most  int
+		tail  bool
+	}{
+		{"Plan as it stood" + planTool(c.Plan) + ":", planLines(c.Plan, 160), 900, false},
+		{"Plan that plan mode put forward" + proposalWords(c.Proposal) + ":", proposalLines(c.Proposal, 500), 600, false},
+		{"Latest requests, the newest last:", requests, 700, true},
+		{"Files edited, the latest last:", c.latestEdited(), 600, true},
+		{"Work in flight:", openLines(c, 160), 350, false},
+		{"Tests that failed last:", failingLines(c, 240), 350, true},
+	} {
+		before := p.b.Len()
+		p.section(part.title, part.lines, part.most+spare, part.tail)
+		spare += part.most - (p.b.Len() - before)
+	}
 	p.limit += len(ack) + len(reading)
 	p.put(ack)
 	p.put(reading)

@@ -507,8 +507,8 @@ func (m *maker) summary(c *Continuity, messages int) *Summary {
 		s.TrustRanking = ranking(in.Full != nil)
 	}
 	s.CurrentWork = m.red.text(c.Work.sentence(c))
-	c.Caveats = append(c.Caveats, s.fillRequired()...)
-	s.Caveats = append(slices.Clone(d.Caveats), c.Caveats...)
+	c.Undeclared = s.fillRequired()
+	s.Caveats = slices.Concat(d.Caveats, c.Caveats, c.Undeclared)
 	s.OmittedClasses = classes(c.Omitted)
 	return s
 }
