@@ -38,8 +38,11 @@ func testCommand(words []string) bool {
 		return first(args, "test", "run")
 	case "node":
 		return contains(words[1:], "--test")
+	case "sh", "bash", "dash", "zsh", "ksh":
+		return len(args) > 0 && testCommand(args)
 	}
-	return strings.HasPrefix(program, "test") && strings.HasSuffix(program, ".sh") || strings.HasSuffix(program, "_test.sh")
+	script, isScript := strings.CutSuffix(program, ".sh")
+	return isScript && (strings.HasPrefix(script, "test") || testWord(script))
 }
 
 // withoutPrefixes drops what stands before a program: assignments, sudo, time.
