@@ -35,6 +35,7 @@ func (r *reader) forget() {
 func (r *reader) claudeHead(cr *claudeReader, to int64) (int64, error) {
 	to = min(to, headLimit)
 	f := r.src.forward(0, to, r.opt.LineBytes)
+	defer f.stop()
 	var line int64
 	firstAt := int64(-1)
 	for n := 0; ; n++ {
@@ -92,6 +93,7 @@ func (r *reader) claudeDim(cr *claudeReader, t *claudeTail, from int64) error {
 	r.b.line = max(lines, 0)
 	at := len(t.chain.nodes) - 1
 	f := r.src.forward(from, t.from, r.opt.LineBytes)
+	defer f.stop()
 	for n := 0; ; n++ {
 		l, ok := f.scan()
 		if !ok {
@@ -131,62 +133,42 @@ func (r *claudeReader) lasting(b []byte) bool {
 		return bytes.Contains(head, []byte(`<task-notification>`))
 	case bytes.HasPrefix(head, []byte(`{"type":"last-prompt"`)), bytes.HasPrefix(head, []byte(`{"type":"permission-mode"`)):
 		return false
-	case bytes.Contains(head, []byte(`"role":"assistant"`)) || bytes.Contains(head, []byte(`"type":"assistant"`)):
-		return lastingAnswer(head)
-	case bytes.Contains(head, []byte(`"attachment":{"type":"`)):
-		return lastingAttachment(head)
-	case bytes.Contains(head, []byte(`"type":"system"`)):
-		return bytes.Contains(head, []byte(`"compact_boundary"`)) || !bytes.Contains(head, []byte(`"subtype"`))
-	case bytes.Contains(head, []byte(`"type":"user"`)):
-		return r.lastingUser(head)
 	}
-	return true
+	q := firstOf(head)
+	if !q.known {
+		return true
+	}
+	switch q.typ {
+	case claudeAssistant:
+		return q.lastingAnswer(len(b) > len(head))
+	case claudeAttachment:
+		switch q.name {
+		case "queued_command", "task_reminder", "todo_reminder", "todo", "plan_mode":
+			return true
+		}
+		return false
+	case claudeSystem:
+		return q.name == "compact_boundary"
+	}
+	if q.part != "tool_result" {
+		return true
+	}
+	id := after(q.tail, `tool_use_id":"`)
+	return id == nil && len(r.b.calls) > 0 || r.b.calls[string(id)] != nil
 }
 
-func lastingAnswer(head []byte) bool {
-	i := bytes.Index(head, []byte(`"type":"tool_use"`))
-	if i < 0 {
-		return !bytes.Contains(head, []byte(`"type":"text"`)) && !bytes.Contains(head, []byte(`"type":"thinking"`))
+// lastingAnswer looks at an answer's first part; more says that the line goes on
+// behind the first bytes.
+func (q *claudeFirst) lastingAnswer(more bool) bool {
+	if q.part != "tool_use" {
+		return q.part != "text" && q.part != "thinking"
 	}
-	name := after(head[i:], `"name":"`)
-	switch string(name) {
+	switch q.name {
 	case "Edit", "Write", "MultiEdit", "NotebookEdit", "TodoWrite", "TaskCreate", "TaskUpdate", "TaskList",
 		"Agent", "Task", "ExitPlanMode", "TaskStop", "KillShell", "KillBash", "":
 		return true
 	case "Bash":
-		return bytes.Contains(head, []byte(`"run_in_background":true`)) || len(head) == headBytes
+		return more && !bytes.Contains(q.tail, []byte(`"usage":`)) || bytes.Contains(q.tail, []byte(`"run_in_background":true`))
 	}
 	return false
-}
-
-func lastingAttachment(head []byte) bool {
-	switch string(after(head, `"attachment":{"type":"`)) {
-	case "queued_command", "task_reminder", "todo_reminder", "todo", "plan_mode", "":
-		return true
-	}
-	return false
-}
-
-// lastingUser: a prompt, or the result of a call that is waited for.
-func (r *claudeReader) lastingUser(head []byte) bool {
-	if !bytes.Contains(head, []byte(`"tool_result"`)) {
-		return true
-	}
-	id := after(head, `"tool_use_id":"`)
-	return id == nil && len(r.b.calls) > 0 || r.b.calls[string(id)] != nil
-}
-
-// after returns what stands behind the words up to the next quote, nil if they
-// don't stand there or no quote follows.
-func after(b []byte, words string) []byte {
-	i := bytes.Index(b, []byte(words))
-	if i < 0 {
-		return nil
-	}
-	b = b[i+len(words):]
-	end := bytes.IndexByte(b, '"')
-	if end < 0 {
-		return nil
-	}
-	return b[:end]
 }

@@ -142,11 +142,6 @@ func parseTime(raw []byte) time.Time {
 	return t
 }
 
-// headBytes is how much of a line the decision by its first bytes looks at. The
-// type of a user's record and what an assistant's record holds stand in the first
-// 400 bytes of every real line seen.
-const headBytes = 512
-
 // claudeClass is what a line's first bytes tell.
 type claudeClass int
 

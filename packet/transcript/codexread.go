@@ -85,6 +85,7 @@ func (t *codexTail) find() error {
 func (t *codexTail) walk(s *segment) (done bool, err error) {
 	t.rolled, t.typed, t.summary = 0, false, false
 	back := s.src.backward(s.to, t.opt.LineBytes)
+	defer back.stop()
 	for n := 0; ; n++ {
 		if t.counted >= t.opt.Messages && t.rolled == 0 || t.seen >= t.opt.TailBytes {
 			return true, nil
@@ -182,58 +183,24 @@ func quickCodex(b []byte) (q codexQuick) {
 	if typ == nil {
 		return q
 	}
-	q.typ = known(typ)
+	q.typ = word(typ)
 	if sub, ok := bytes.CutPrefix(payload, []byte(`,"payload":{"type":"`)); ok {
 		if end := bytes.IndexByte(sub, '"'); end >= 0 {
-			q.sub = known(sub[:end])
+			q.sub = word(sub[:end])
 		}
 	}
 	switch {
 	case q.sub == "message":
-		q.role = known(after(payload, `"role":"`))
+		q.role = word(after(payload, `"role":"`))
 	case q.sub == "item_completed":
-		q.item = known(after(payload, `"item":{"type":"`))
+		q.item = word(after(payload, `"item":{"type":"`))
 	case q.sub == "function_call" || q.sub == "custom_tool_call":
-		q.name = known(after(payload, `"name":"`))
+		q.name = word(after(payload, `"name":"`))
 	}
 	if q.typ == "response_item" && (q.sub == "" || q.sub == "message" && q.role == "") {
 		return codexQuick{} // another order than usual
 	}
 	return q
-}
-
-// known turns the words that the readers switch on into strings without a copy
-// for each record.
-func known(b []byte) string {
-	switch string(b) {
-	case "":
-		return ""
-	case "response_item":
-		return "response_item"
-	case "event_msg":
-		return "event_msg"
-	case "message":
-		return "message"
-	case "user":
-		return "user"
-	case "assistant":
-		return "assistant"
-	case "developer":
-		return "developer"
-	case "function_call":
-		return "function_call"
-	case "function_call_output":
-		return "function_call_output"
-	case "token_count":
-		return "token_count"
-	case "reasoning":
-		return "reasoning"
-	case "item_completed":
-		return "item_completed"
-	case "exec_command":
-		return "exec_command"
-	}
-	return string(b)
 }
 
 // parseCodex scans a line of a segment.
@@ -295,6 +262,7 @@ func (r *reader) codexSegment(cr *codexReader, s *segment) error {
 	counting := lines >= 0
 	r.b.line, r.b.in = max(lines, 0), s.in
 	f := s.src.forward(s.from, s.to, r.opt.LineBytes)
+	defer f.stop()
 	for {
 		l, ok := f.scan()
 		if !ok {
@@ -321,29 +289,29 @@ func (r *reader) codexBefore(cr *codexReader, t *codexTail) error {
 	s := t.segments[t.oldest]
 	last := t.segments[len(t.segments)-1]
 	r.b.dim, r.b.opening = true, true
-	if s == last && s.from <= r.opt.LookBack {
-		if s.from == 0 {
-			return nil
+	from := max(0, s.from-r.opt.LookBack)
+	if s != last || from > 0 {
+		to := last.to
+		if s == last {
+			to = from
 		}
-		return r.codexDim(cr, s, 0, s.from)
+		if err := r.codexDim(cr, last, 0, min(to, headLimit)); err != nil {
+			return err
+		}
+		cr.settle()
+		if len(r.st.Opening) == 0 {
+			r.b.caveat("no opening request was found at the head of the transcript")
+		}
+		r.b.opening = false
+		r.forget()
 	}
-	headTo := last.to
-	if s == last {
-		headTo = max(0, s.from-r.opt.LookBack)
-	}
-	if err := r.codexDim(cr, last, 0, min(headTo, headLimit)); err != nil {
-		return err
+	if s.from > 0 {
+		if err := r.codexDim(cr, s, from, s.from); err != nil {
+			return err
+		}
 	}
 	cr.settle()
-	if len(r.st.Opening) == 0 {
-		r.b.caveat("no opening request was found at the head of the transcript")
-	}
-	r.b.opening = false
-	r.forget()
-	if s.from == 0 {
-		return nil
-	}
-	return r.codexDim(cr, s, max(0, s.from-r.opt.LookBack), s.from)
+	return nil
 }
 
 // codexDim reads [from, to) of a file for what lasts; while the opening requests
@@ -365,6 +333,7 @@ func (r *reader) codexDim(cr *codexReader, s *segment, from, to int64) error {
 	searching := r.b.opening && to < s.to
 	firstAt := int64(-1)
 	f := s.src.forward(from, to, r.opt.LineBytes)
+	defer f.stop()
 	for n := 0; ; n++ {
 		l, ok := f.scan()
 		if !ok {
@@ -456,6 +425,7 @@ func (r *codexReader) lastingItem(q codexQuick, b []byte) bool {
 // firstMeta finds a rollout's identity: its first session_meta.
 func (s *source) firstMeta(r *reader) (c codexLine, found bool, err error) {
 	f := s.forward(0, min(s.size, headLimit), r.opt.LineBytes)
+	defer f.stop()
 	seg := &segment{src: s, to: s.size}
 	for n := 0; n < 256; n++ {
 		l, ok := f.scan()
@@ -464,9 +434,7 @@ func (s *source) firstMeta(r *reader) (c codexLine, found bool, err error) {
 		}
 		c, class := r.parseCodex(seg, l)
 		if class == classScan && string(c.typ) == "session_meta" {
-			c.payload = bytes.Clone(c.payload)
-			c.at = bytes.Clone(c.at)
-			return c, true, nil
+			return codexLine{payload: bytes.Clone(c.payload), at: bytes.Clone(c.at)}, true, nil
 		}
 	}
 	return c, false, nil

@@ -28,7 +28,7 @@ var (
 )
 
 // block is how much is read at a time.
-const block = 256 << 10
+const block = 128 << 10
 
 // source is an open transcript, bounded by its size when it was opened: what a
 // client appends while it is read is for the next reading.
@@ -37,6 +37,8 @@ type source struct {
 	path string
 	size int64
 	info fs.FileInfo
+
+	spare []byte // the buffer of a walk that is over, for the next one: each page touched counts
 }
 
 // open opens a regular file. Anything else is refused before it is opened, so
@@ -103,7 +105,17 @@ type forward struct {
 }
 
 func (s *source) forward(from, to int64, limit int) *forward {
-	return &forward{src: s, limit: limit, to: min(to, s.size), next: from, base: from}
+	f := &forward{src: s, limit: limit, to: min(to, s.size), next: from, base: from, buf: s.spare[:0]}
+	s.spare = nil
+	return f
+}
+
+// stop ends the walk; lines that it returned are no longer valid.
+func (f *forward) stop() {
+	if cap(f.buf) > cap(f.src.spare) {
+		f.src.spare = f.buf
+	}
+	f.to, f.next, f.buf = 0, 0, nil
 }
 
 // scan returns the next line. It is over at the end, or on an error, which is
@@ -214,7 +226,8 @@ type backward struct {
 
 // backward starts at to, the end of a line or of the file.
 func (s *source) backward(to int64, limit int) *backward {
-	b := &backward{src: s, limit: limit, end: min(to, s.size), base: min(to, s.size)}
+	b := &backward{src: s, limit: limit, end: min(to, s.size), base: min(to, s.size), buf: s.spare[:0]}
+	s.spare = nil
 	if b.end <= 0 || !b.fill() {
 		b.done = true
 		return b
@@ -226,6 +239,14 @@ func (s *source) backward(to int64, limit int) *backward {
 		b.open = true
 	}
 	return b
+}
+
+// stop ends the walk; lines that it returned are no longer valid.
+func (b *backward) stop() {
+	if cap(b.buf) > cap(b.src.spare) {
+		b.src.spare = b.buf
+	}
+	b.done, b.buf = true, nil
 }
 
 // scan returns the line before the one it returned last.

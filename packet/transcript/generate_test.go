@@ -22,6 +22,7 @@ type generator struct {
 	at   time.Time
 	last string // uuid of the last record
 	size int64
+	talk bool // short turns: a reading's messages fit into a megabyte
 }
 
 func (g *generator) line(format string, args ...any) {
@@ -55,6 +56,9 @@ func (g *generator) words(n int) string {
 // output is how long a tool's result is: 6 kB in the mean, one in a hundred up to
 // 400 kB.
 func (g *generator) output() int {
+	if g.talk {
+		return int(g.rnd.ExpFloat64() * 500)
+	}
 	if g.rnd.IntN(100) == 0 {
 		return 50_000 + g.rnd.IntN(350_000)
 	}
@@ -72,11 +76,15 @@ func (g *generator) claudeTurn() {
 	for range 3 + g.rnd.IntN(6) {
 		g.claudeStep()
 	}
+	snapshot, shape := 20_000+g.rnd.IntN(60_000), 30_000
+	if g.talk {
+		snapshot, shape = 2_000, 500
+	}
 	id = g.id()
-	g.line(`{"parentUuid":"%s","isSidechain":false,"attachment":{"type":"prompt_snapshot","systemPrompt":["%s"]},"type":"attachment","uuid":"%s","timestamp":"%s",%s`, g.last, g.words(20_000+g.rnd.IntN(60_000)), id, g.stamp(), claudeTail1)
+	g.line(`{"parentUuid":"%s","isSidechain":false,"attachment":{"type":"prompt_snapshot","systemPrompt":["%s"]},"type":"attachment","uuid":"%s","timestamp":"%s",%s`, g.last, g.words(snapshot), id, g.stamp(), claudeTail1)
 	g.last = id
 	g.line(`{"type":"last-prompt","lastPrompt":"request %d","leafUuid":"%s","sessionId":"11111111-1111-4111-8111-111111111111"}`, g.n, g.last)
-	g.line(`{"type":"api-request-shape","sessionId":"11111111-1111-4111-8111-111111111111","shapeHash":"x","timestamp":"%s","version":"2.1.332","shape":{"system":[{"type":"text","text":"%s"}]}}`, g.stamp(), g.words(30_000))
+	g.line(`{"type":"api-request-shape","sessionId":"11111111-1111-4111-8111-111111111111","shapeHash":"x","timestamp":"%s","version":"2.1.332","shape":{"system":[{"type":"text","text":"%s"}]}}`, g.stamp(), g.words(shape))
 	g.claudeAnswer(fmt.Sprintf(`{"type":"text","text":"answer %d: %s"}`, g.n, g.words(400)))
 }
 
@@ -159,7 +167,7 @@ func generate(t testing.TB, c client.Client, size int64) string {
 	for g.size < size-(1<<20) {
 		turn()
 	}
-	g.rnd = rand.New(rand.NewPCG(3, 4))
+	g.rnd, g.talk = rand.New(rand.NewPCG(3, 4)), true
 	for end := g.size + 1<<20; g.size < end; {
 		turn()
 	}

@@ -219,6 +219,7 @@ func (t *claudeTail) find() error {
 		return fmt.Errorf("reading transcript %q: %w", t.src.path, ErrEmpty)
 	}
 	t.from = t.chain.from(t.opt.Messages, t.start)
+	t.back.stop()
 	return nil
 }
 
@@ -362,6 +363,7 @@ func (r *reader) claudeForward(cr *claudeReader, t *claudeTail) error {
 	}
 	at := len(t.chain.nodes) - 1
 	f := r.src.forward(from, r.src.size, r.opt.LineBytes)
+	defer f.stop()
 	for {
 		l, ok := f.scan()
 		if !ok {
@@ -436,7 +438,10 @@ func (r *reader) linesBefore(off int64) (int64, error) {
 		return -1, nil
 	}
 	var n int64
-	buf := make([]byte, min(block, off))
+	buf := r.src.spare[:cap(r.src.spare)]
+	if len(buf) < block {
+		buf = make([]byte, min(block, off))
+	}
 	for at := int64(0); at < off; {
 		got, err := r.src.read(buf[:min(int64(len(buf)), off-at)], at)
 		if err != nil || got == 0 {

@@ -49,7 +49,7 @@ func (t *text) decode(in []byte) {
 // run appends bytes without escapes.
 func (t *text) run(in []byte) {
 	if !utf8.Valid(in) {
-		in = bytes.ToValidUTF8(in, []byte("\uFFFD"))
+		in = replaceInvalid(in)
 	}
 	n := min(len(in), max(0, t.limit-len(t.buf)))
 	if t.cut > 0 {
@@ -70,6 +70,17 @@ func (t *text) put(r []byte) {
 		return
 	}
 	t.buf = append(t.buf, r...)
+}
+
+// replaceInvalid puts U+FFFD in the place of each byte that is no UTF-8.
+func replaceInvalid(in []byte) []byte {
+	out := make([]byte, 0, len(in)+2*utf8.UTFMax)
+	for len(in) > 0 {
+		r, n := utf8.DecodeRune(in)
+		out = utf8.AppendRune(out, r)
+		in = in[n:]
+	}
+	return out
 }
 
 // part begins another part of the message on a line of its own.

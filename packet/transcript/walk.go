@@ -43,6 +43,7 @@ func (r *reader) walkClaude() error {
 	cr := &claudeReader{b: r.b}
 	recent := newRing(recentIDs)
 	f := r.src.forward(0, r.src.size, r.opt.LineBytes)
+	defer f.stop()
 	for n := 0; ; n++ {
 		if n%256 == 255 && r.ctx.Err() != nil {
 			return r.ctx.Err()
@@ -87,36 +88,39 @@ func (r *reader) walkClaude() error {
 // by a search of the whole line for a part with text, which is many times faster
 // than a scan.
 func (r *reader) silent(l line) bool {
-	if len(l.b) < 64 {
+	if len(l.b) < 64 || l.b[len(l.b)-1] != '}' {
 		return false
 	}
-	head := l.b[:min(len(l.b), headBytes)]
-	if !bytes.HasPrefix(head, []byte(`{"parentUuid":`)) || bytes.Contains(head, []byte(`"isSidechain":true`)) || l.b[len(l.b)-1] != '}' {
+	q := firstOf(l.b)
+	if !q.known || q.sidechain {
 		return false
 	}
 	o := &r.st.Omitted
 	var count *int64
 	switch {
-	case bytes.Contains(head, []byte(`"content":[{"tool_use_id":`)) || bytes.Contains(head, []byte(`"content":[{"type":"tool_result"`)):
+	case q.typ == claudeAttachment && q.name != "queued_command":
+		count = &o.Meta
+	case q.part == "tool_result":
 		count = &o.ToolOutputs
-	case bytes.Contains(head, []byte(`"content":[{"type":"tool_use"`)):
+	case q.part == "tool_use":
 		count = &o.FunctionCalls
-	case bytes.Contains(head, []byte(`"content":[{"type":"thinking"`)):
+	case q.part == "thinking":
 		count = &o.Reasoning
-	case bytes.Contains(head, []byte(`"attachment":{"type":"`)) && !bytes.Contains(head, []byte(`"queued_command"`)) && after(head, `"attachment":{"type":"`) != nil:
-		o.Meta++
-		r.st.Lines++
-		return true
 	default:
 		return false
 	}
-	if bytes.Contains(l.b, []byte(`"type":"text"`)) {
+	if q.typ != claudeAttachment && hasText(l.b) {
 		return false
 	}
 	*count++
 	r.st.Lines++
 	return true
 }
+
+// hasText reports whether a part of type text may stand in a line. It looks for
+// bytes of which the first is rare in a transcript: a quote would be found at
+// every step.
+func hasText(b []byte) bool { return bytes.Contains(b, []byte(`:"text"`)) }
 
 // abandoned finds the branches that a rewind left: two prompts with one parent,
 // and everything from the first to the second belongs to no conversation any
@@ -125,6 +129,7 @@ func (r *reader) abandoned() ([]span, error) {
 	firsts := map[idKey]asked{} // by parent
 	var off []span
 	f := r.src.forward(0, r.src.size, r.opt.LineBytes)
+	defer f.stop()
 	for n := 0; ; n++ {
 		if n%256 == 255 && r.ctx.Err() != nil {
 			return nil, r.ctx.Err()
@@ -152,14 +157,12 @@ func (r *reader) promptNode(l line) (n node, ok bool) {
 	if l.b == nil {
 		return n, false
 	}
-	head := l.b[:min(len(l.b), headBytes)]
-	if bytes.HasPrefix(head, []byte(`{"parentUuid":`)) {
-		attachment := bytes.Contains(head, []byte(`"attachment":{"type":"queued_command"`))
-		user := bytes.Contains(head, []byte(`"type":"user"`)) && !bytes.Contains(head, []byte(`"tool_result"`))
-		if !attachment && !user {
+	if q := firstOf(l.b); q.known {
+		asks := q.typ == claudeUser && q.part != "tool_result" || q.typ == claudeAttachment && q.name == "queued_command"
+		if q.sidechain || !asks {
 			return n, false
 		}
-	} else if class, _ := classifyClaude(head); class != classScan {
+	} else if class, _ := classifyClaude(l.b); class != classScan {
 		return n, false
 	}
 	c, class := r.parse(l)
