@@ -35,7 +35,7 @@ func (c *scanner) address(i int) int {
 		return 0
 	}
 	password := user[n+1:]
-	if reference(password) {
+	if reference(password) && (len(password) > 2 || !all(password, alnum)) {
 		return 0
 	}
 	if name := user[:n]; password == "x-oauth-basic" && !reference(name) {

@@ -13,6 +13,7 @@ const (
 	header           // Authorization: a scheme and a credential
 	cookies          // Cookie, Set-Cookie: names and values
 	signing          // the signature that makes an address work
+	phrase           // a mnemonic: words, one after the other
 	scheme           // Bearer, Basic
 )
 
@@ -23,6 +24,7 @@ type key struct {
 	end   int
 	upper bool // written in capitals, as variables of the environment are
 	flag  bool // an option of a command: --token
+	weak  bool // "pass" on its own, which is also what a test does
 }
 
 // nameReach is how long the name before a value may be.
@@ -46,7 +48,8 @@ func (c *scanner) keyBefore(end int) key {
 			break
 		}
 	}
-	k.flag = end-k.start > 2 && c.s[k.start] == '-' && c.s[k.start+1] == '-'
+	k.flag = c.s[k.start] == '-' && (k.start == 0 || isSpace(c.s[k.start-1]))
+	k.weak = end-k.start == len("pass")
 	return k
 }
 
@@ -92,8 +95,8 @@ func announced(name string) meaning {
 		return when(endsWord(name, "bearer"), scheme)
 	case "sic":
 		return when(endsWord(name, "basic"), scheme)
-	case "ata", "yid":
-		return when(endsJoined(name, "key", "data") || endsJoined(name, "private", "key", "id"), secret)
+	case "ata":
+		return when(endsJoined(name, "key", "data"), secret)
 	}
 	return nothing
 }
@@ -106,16 +109,16 @@ func when(ok bool, m meaning) meaning {
 }
 
 func announcedPassword(name string) meaning {
-	for _, w := range [...]string{"password", "passwd", "passphrase", "passcode", "pswd", "mnemonic"} {
+	for _, w := range [...]string{"password", "passwd", "passphrase", "passcode", "pswd", "storepass", "keypass", "userpass"} {
 		if endsFold(name, w) {
 			return password
 		}
 	}
 	switch {
-	case endsWord(name, "pwd") && !isWorkingFolder(name), endsWord(name, "passwrd"), endsJoined(name, "seed", "phrase"), endsJoined(name, "recovery", "phrase"):
+	case endsFold(name, "mnemonic"), endsJoined(name, "seed", "phrase"), endsJoined(name, "recovery", "phrase"):
+		return phrase
+	case endsWord(name, "pwd") && !isWorkingFolder(name), endsWord(name, "passwrd"), endsWord(name, "pass"):
 		return password
-	case endsWord(name, "pass") && len(name) > 5 && (is(name[len(name)-5], under|dash|dot) || is(name[len(name)-4], upper) && is(name[len(name)-5], lower)):
-		return password // DB_PASS, smtpPass; "pass" alone is what a test does
 	case endsJoined(name, "key", "base"):
 		return secret
 	}
@@ -195,19 +198,50 @@ func (c *scanner) assign(i int) int {
 		return 0
 	}
 	k := c.keyBefore(end)
-	if k.means == nothing && c.s[i] == '=' {
+	switch {
+	case k.means != nothing:
+	case endsFold(c.s[c.floor:end], "value"):
+		k = c.keyOfValue(end - len("value"))
+	case c.s[i] == '=':
 		k = c.keyBefore(c.beforeType(end))
 	}
 	if k.means == nothing || k.means == scheme && c.s[i] == '=' {
 		return 0
 	}
 	v := c.valueAfter(i)
-	v.tight = v.start == i+1 && end == i
+	v.tight = end == i && (v.start == i+1 || v.quoted && v.start == i+2)
 	v.colon = c.s[i] == ':'
 	if v.start >= v.end {
 		return 0
 	}
 	return c.judge(k, v)
+}
+
+// keyOfValue reads the name of a pair that is written apart, before "value":
+// <add key="Password" value=...>, {"name": "password", "value": ...}, and YAML's
+// lines "- name: PASSWORD" and "value:".
+func (c *scanner) keyOfValue(end int) key {
+	end = c.skipBack(end, " \t\r\n\"'\\,;+-|>#*0123456789→", 48)
+	if end-c.floor < 3 {
+		return key{}
+	}
+	k := c.keyBefore(end)
+	if k.means != password && k.means != secret {
+		return key{}
+	}
+	before := c.skipBack(k.start, " \t\"'\\:=", 12)
+	if name := c.s[c.floor:before]; before == k.start || !endsFold(name, "name") && !endsFold(name, "key") {
+		return key{}
+	}
+	return k
+}
+
+// skipBack goes back from end over at most limit of these signs.
+func (c *scanner) skipBack(end int, signs string, limit int) int {
+	for n := 0; n < limit && end > c.floor && strings.IndexByte(signs, c.s[end-1]) >= 0; n++ {
+		end--
+	}
+	return end
 }
 
 // looseBefore reports whether b may stand between a name and its : or =.
@@ -238,6 +272,9 @@ func (c *scanner) blank(i int) int {
 	if i-c.floor < 3 {
 		return 0
 	}
+	if i+1 < len(c.s) && (c.s[i+1] == '=' || c.s[i+1] == ':') {
+		return 0 // assign's
+	}
 	end, said := i, false
 	switch t := tail(c.s[i-3 : i]); string(t[:]) {
 	case " is", "was":
@@ -249,12 +286,18 @@ func (c *scanner) blank(i int) int {
 		if end-c.floor < 3 {
 			return 0
 		}
-	case "ord", "swd", "ase", "ken", "ret", "key", "sic", "rer", "uth", "kie", "onv", "ass", "pwd":
+	case "ord", "swd", "ase", "ken", "ret", "key", "sic", "rer", "uth", "kie", "ass", "pwd", "ser", "nic":
 	default:
 		return 0
 	}
+	if endsFold(c.s[c.floor:i], "-user") {
+		if !containsFold(c.s[max(c.floor, i-160, 0):i], "curl") {
+			return 0
+		}
+		return c.userAndPassword(i + 1)
+	}
 	k := c.keyBefore(end)
-	if k.means == nothing || k.means == perhaps || k.means == signing {
+	if k.means == nothing || k.means == perhaps || k.means == signing || k.weak {
 		return 0
 	}
 	v := c.valueAfter(i)
@@ -269,10 +312,11 @@ func (c *scanner) blank(i int) int {
 	return c.judge(k, v)
 }
 
-// inNetrc reports whether "login NAME" stands before the word at i, as in
-// ~/.netrc.
+// inNetrc reports whether a machine and a login stand before the word at i, as
+// in ~/.netrc.
 func (c *scanner) inNetrc(i int) bool {
-	return containsFold(c.s[max(c.floor, i-96, 0):i], "login ")
+	before := c.s[max(c.floor, i-160, 0):i]
+	return containsFold(before, "login ") && (containsFold(before, "machine ") || containsFold(before, "default "))
 }
 
 // element looks at a > that closes an XML element's opening tag.
@@ -339,7 +383,7 @@ func (c *scanner) letterFlag(i int) int {
 	case letter == 'p' && (containsFold(before, "sshpass") || containsFold(before, " login ")):
 	case letter == 'a' && containsFold(before, "redis-cli"):
 	case letter == 'P' && apart && containsFold(before, "sqlcmd"):
-	case letter == 'u' && containsFold(before, "curl"):
+	case letter == 'u' && containsFold(before, "curl"), letter == 'a' && containsFold(before, "http "):
 		return c.userAndPassword(from)
 	default:
 		return 0

@@ -196,6 +196,20 @@ var secretKinds = []struct{ name, template string }{
 	{"token in an address", "https://«{b62:12}g7Q{b62:20}»@example.org/x.git"},
 	{"password, netrc", "machine example.org login bob password «{b62:14}»"},
 	{"password, pgpass", "db.example:5432:app:bob:«{b62:14}»"},
+	{"password, XML pair", `<add key="DbPassword" value="«{b62:14}»" />`},
+	{"password, JSON pair", `{"name": "DB_PASSWORD", "value": "«{b62:14}»"}`},
+	{"password, YAML pair", "env:\n- name: DB_PASSWORD\n  value: «{b62:14}»"},
+	{"password, pass", `auth = {"user": "bob", "pass": "«{b62:12}7x»"}`},
+	{"password, openssl", "openssl rsa -in k.pem -passin pass:«{b62:14}»"},
+	{"password, keytool", "keytool -list -storepass «{b62:14}»"},
+	{"password, curl, long option", "curl --user bob:«{b62:16}» https://example.org/"},
+	{"password, Windows", "$env:DB_PASSWORD = '«{b62:14}»'"},
+	{"password, connection string", "UID=sa;PWD=«{b62:14}»;"},
+	{"password, system property", "java -DdbPassword=«{b62:14}» -jar x.jar"},
+	{"password, list", "helm install --set auth.password=«{b62:14}»,auth.user=bob x"},
+	{"secret, quoted environment", `export WEBHOOK_SECRET="«{b62:24}»"`},
+	{"secret, django", `SECRET_KEY = 'django-insecure-«#{pw:40}»'`},
+	{"seed phrase", "seed phrase: «ribbon velvet cactus orbit lunar pepper saddle mango tulip wagon zebra fossil»"},
 	{"password, mnemonic", `mnemonic: "«{b36:6} {b36:6} {b36:6} {b36:6}»"`},
 	{"password hash", "$2b$12${b62:53}"},
 	{"token, environment", "MY_SERVICE_TOKEN=«{b62:20}»"},
@@ -368,6 +382,9 @@ func survivor(text, hidden string) string {
 				return piece
 			}
 		}
+		if !strings.ContainsAny(v.text, `\%&`) {
+			break
+		}
 		v = v.unescape()
 	}
 	return ""
@@ -420,8 +437,8 @@ func TestCorpusOfOtherSeeds(t *testing.T) {
 		t.Fatal(err)
 	}
 	planted, missed := 0, 0
-	for seed := range uint64(4) {
-		p, m := corpus(t, r, seed, 2)
+	for seed := range uint64(3) {
+		p, m := corpus(t, r, seed, 1)
 		planted, missed = planted+p, missed+m
 	}
 	t.Logf("secrets of other seeds: %d planted, %d missed", planted, missed)
@@ -556,6 +573,13 @@ var lookalikes = []struct{ name, text string }{
 	{"table of words", "| password | a secret word |\n| token | a sign |\n| --- | --- |"},
 	{"list of fields", `["user", "password", "token", "api_key"], fields("password", "confirm")`},
 	{"labels", `{"password": "Password", "token": "Token", "passwordHint": "Enter your password", "password": "Please enter your password"}`},
+	{"pairs", `{"name": "password", "value": ""}, {"name": "token", "value": "$TOKEN"}, <add key="Title" value="a1b2c3d4e5" />, key: x, value: a1b2c3d4e5f6`},
+	{"what tests say", "pass: 12, fail: 0; pass=true; 45 passed; bypass: yes; \"pass\": \"all tests\"; ok, pass"},
+	{"statements", "passwd = HTTPPasswordMgr(); pwd = C.mygetpwnam_r(name, buf); l.password = f[i+1]; NF_PASS = 0x2; socks5Auth = Socks5Auth"},
+	{"minified code", `this._password=s._password;break e}if("/"==y||l=="query")this._token=s._token,l="fragment"`},
+	{"terminal output", "PASS=\"\x1b[32mPASS\" FAIL=\"\x1b[31mFAIL\""},
+	{"handling of passwords", "since login will handle password aging, the --username and --password options are gone"},
+	{"phrases", "mnemonic: a short word that stands for an instruction; seed phrase: see the vault"},
 	{"log lines", "token=IDENT value=foo pos=12; auth=none; secret=missing; auth: basic; credentials: same-origin"},
 }
 

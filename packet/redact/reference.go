@@ -9,6 +9,8 @@ func reference(text string) bool {
 		return true
 	}
 	switch text[0] {
+	case 0x1b:
+		return true
 	case '$':
 		return isVariable(text)
 	case '%':
@@ -119,7 +121,21 @@ func isCode(text string) bool {
 	if n < len(text) && (text[n] == '(' || text[n] == '[' || text[n] == '{' || strings.HasPrefix(text[n:], "->") || strings.HasPrefix(text[n:], "?.") || strings.HasPrefix(text[n:], "!.")) {
 		return wordy(head) || len(head) == 1 || strings.IndexByte(head, '.') > 0 && isFieldPath(head)
 	}
-	return n == len(text) && strings.Contains(head, ".") && isFieldPath(head) || strings.Contains(head, "::")
+	if strings.Contains(head, "::") {
+		return true
+	}
+	ends := n == len(text) || strings.IndexByte(";,)=", text[n]) >= 0
+	return ends && strings.Contains(head, ".") && isFieldPath(head)
+}
+
+// isStatement reports whether text, which stands behind " = ", is the right side
+// of a program's assignment: a call, an index, a small number.
+func isStatement(text string) bool {
+	if isCode(text) || isNumber(text) && len(text) < 6 || strings.HasPrefix(text, "0x") && len(text) < 12 {
+		return true
+	}
+	n := span(text, 0, word|dot, len(text))
+	return n > 0 && n < len(text) && !is(text[0], digit) && (text[n] == '(' || text[n] == '[')
 }
 
 // isFieldPath reports whether every part between full stops is a name.

@@ -358,7 +358,22 @@ func (c *scanner) colon(i int) int {
 			return end
 		}
 	}
+	if end := c.passArgument(i); end > 0 {
+		return end
+	}
 	return c.assign(i)
+}
+
+// passArgument is what openssl takes a password as: -passin pass:...
+func (c *scanner) passArgument(i int) int {
+	if i < 10 || c.s[i-4:i] != "pass" || !isBlank(c.s[i-5]) || !containsFold(c.s[max(c.floor, i-16, 0):i-5], "-pass") {
+		return 0
+	}
+	v := c.valueFrom(i + 1)
+	if v.end-v.start < 3 || reference(c.s[v.start:v.end]) {
+		return 0
+	}
+	return c.add(v.start, c.whole(v), "password")
 }
 
 // telegramToken is a bot's number, a colon and 35 bytes.

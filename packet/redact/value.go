@@ -177,16 +177,51 @@ func (c *scanner) judge(k key, v value) int {
 		return 0
 	case cookies:
 		return c.cookie(v)
+	case phrase:
+		if end := c.wordsEnd(v); end > 0 {
+			return c.add(v.start, end, "password")
+		}
+		if v.spoken {
+			return 0
+		}
+		k.means = password
 	case signing:
 		if !v.tight || len(text) < 24 || wordy(text) || reference(text) || isCode(text) {
 			return 0
 		}
 		return c.add(v.start, c.whole(v), "signature")
 	}
-	if reference(text) || !c.literal(k, v, text) {
+	if reference(text) || strings.EqualFold(text, c.s[k.start:k.end]) || !c.literal(k, v, text) {
 		return 0
 	}
 	return c.add(v.start, c.whole(v), classOf(k.means))
+}
+
+// phraseWords is how many words a mnemonic has at least.
+const phraseWords = 12
+
+// wordsEnd is the end of the words in small letters that begin at a value, 0 if
+// they are too few for a mnemonic.
+func (c *scanner) wordsEnd(v value) int {
+	end, n := v.start, 0
+	for i := v.start; i < len(c.s) && n < 48; n++ {
+		to := span(c.s, i, lower, 12)
+		if to == i {
+			break
+		}
+		end = to
+		for i = to; i < len(c.s) && i-to < 3 && (isBlank(c.s[i]) || c.s[i] == ','); {
+			i++
+		}
+		if i == to {
+			n++
+			break
+		}
+	}
+	if n < phraseWords {
+		return 0
+	}
+	return end
 }
 
 // resolved is a text with its escapes resolved, as it is judged.
@@ -206,7 +241,7 @@ func classOf(m meaning) string {
 
 // literal tells a secret written out from a type, a variable, code or prose.
 func (c *scanner) literal(k key, v value, text string) bool {
-	if isPath(text) {
+	if isPath(text) || !v.quoted && !v.tight && !v.colon && !v.spoken && isStatement(text) {
 		return false
 	}
 	switch k.means {
@@ -223,6 +258,8 @@ func (c *scanner) literal(k key, v value, text string) bool {
 func (c *scanner) isPassword(k key, v value, text string) bool {
 	switch {
 	case len(text) < 3 || isBetweenTexts(text):
+		return false
+	case k.weak && (len(text) < 6 || !holdsDigit(text) || isNumber(text) || strings.IndexByte(text, ' ') >= 0):
 		return false
 	case v.quoted:
 		return !isLabel(text)
@@ -265,11 +302,11 @@ func (c *scanner) isSecret(k key, v value, text string) bool {
 	if k.upper && v.tight && !v.colon || k.flag {
 		return (len(text) >= 8 || holdsDigit(text)) && !isMetavar(text) && !isCode(text) && !isOption(text)
 	}
-	if len(text) < 8 || isCode(text) || wordy(text) {
+	if len(text) < 8 || isCode(text) || wordy(text) && (!v.quoted || !strings.ContainsAny(text, "#!^~")) {
 		return false
 	}
 	if v.spoken && !k.flag {
-		return (len(text) >= 12 && holdsDigit(text) || len(text) >= 20) && !isHash(text)
+		return (len(text) >= 12 && holdsDigit(text) || len(text) >= 20) && (v.said || k.upper || !isHash(text))
 	}
 	return len(text) >= 12 || holdsDigit(text)
 }
@@ -395,7 +432,7 @@ func (c *scanner) restOfLine(i int) int {
 // isArgument reports whether text is a variable handed on by name:
 // connect(password=pw, ...).
 func (c *scanner) isArgument(v value, text string) bool {
-	if !all(text, lower|upper|under) {
+	if !all(text, lower|upper|under) || len(text) >= 8 && !wordy(text) {
 		return false
 	}
 	if v.end < len(c.s) && (c.s[v.end] == ',' || c.s[v.end] == ')') {
