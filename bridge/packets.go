@@ -100,10 +100,29 @@ func (p *Packets) Pack(ctx context.Context, j Job, story *transcript.Story, dir 
 	}
 	c := made.Continuity
 	return Packed{
-		Directive: c.Directive(packet.DirectiveOptions{ID: j.ID, Dir: dir, CompactedAt: j.Now}),
+		Directive: c.Directive(packet.DirectiveOptions{ID: j.ID, Dir: dir, CompactedAt: compactedAt(j, story)}),
 		World:     worldOf(c),
 		Caveat:    strings.Join(caveats, "; "),
 	}, nil
+}
+
+// compactedAt is when the compaction was, as well as it is known. A packet made
+// before it goes by its own time. One made afterwards goes by the boundary, if
+// that is on disk for sure: the last one, with no answer after it.
+func compactedAt(j Job, story *transcript.Story) time.Time {
+	if way(j.Mechanism) == packet.WayPreCompact {
+		return j.Now
+	}
+	if n := len(story.Boundaries); n > 0 {
+		last := story.Boundaries[n-1]
+		if !last.Time.IsZero() && last.Offset > story.Reach.LastAnswer.Offset {
+			return last.Time
+		}
+	}
+	if !j.Prepared.IsZero() {
+		return j.Prepared
+	}
+	return j.Now
 }
 
 // gitLimit is how long git may take; without it the packet says so.

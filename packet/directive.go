@@ -94,6 +94,18 @@ func compactedWords(o DirectiveOptions) string {
 	return words + "."
 }
 
+// keptWords say when the packet was made: one made after the compaction rests
+// on the transcript alone.
+func (c *Continuity) keptWords() string {
+	switch {
+	case strings.HasSuffix(c.Mechanism, "-"+WayRescue):
+		return "Its state wasn't kept beforehand; it was taken from the transcript afterwards, into"
+	case strings.HasSuffix(c.Mechanism, "-"+WayRefresh):
+		return "Its state was kept beforehand, and again since from the transcript, in"
+	}
+	return "Its state was kept beforehand in"
+}
+
 // flexible is a part of the directive that may be shorter than it would like.
 type flexible struct {
 	label  string
@@ -111,7 +123,7 @@ type long struct {
 
 // alone writes the first part, and returns what has to follow at once.
 func (c *Continuity) alone(p *page, o DirectiveOptions) (below []long) {
-	head := compactedWords(o) + " Its state was kept beforehand in restore packet " + orWord(line(o.ID), "without an id") +
+	head := compactedWords(o) + " " + c.keptWords() + " restore packet " + orWord(line(o.ID), "without an id") +
 		", which reaches to " + c.reachWords() + ".\n"
 	if seat := line(c.Session.Seat); seat != "" {
 		head += "Seat: " + clip(seat, 200) + "\n"

@@ -199,6 +199,20 @@ func TestDirectiveNamesDifferencesAndAge(t *testing.T) {
 	}
 }
 
+func TestDirectiveSaysWhenItsPacketWasMade(t *testing.T) {
+	for way, want := range map[string]string{
+		WayPreCompact: "Its state was kept beforehand in restore packet",
+		WayRescue:     "Its state wasn't kept beforehand; it was taken from the transcript afterwards, into restore packet",
+		WayRefresh:    "Its state was kept beforehand, and again since from the transcript, in restore packet",
+	} {
+		in := anInput()
+		in.Mechanism = Mechanism(in.Client, way)
+		if d := mustMake(t, in).Continuity.Directive(DirectiveOptions{Dir: "/p"}); !strings.Contains(d, want) {
+			t.Errorf("%s: no %q in\n%s", way, want, d)
+		}
+	}
+}
+
 func TestDirectiveAsksForAnAnswerOnlyIfConfigured(t *testing.T) {
 	in := anInput()
 	c := mustMake(t, in).Continuity
