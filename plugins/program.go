@@ -20,7 +20,7 @@ type Program struct {
 func (p Program) Run(args []string, stdout, stderr io.Writer, getenv func(string) string) int {
 	switch {
 	case len(args) == 1 && (args[0] == "--version" || args[0] == "version"):
-		fmt.Fprintf(stdout, "%s %s (contract %d)\n", p.Name, p.Version, ProtocolVersion)
+		fmt.Fprintf(stdout, "%s %s\n", p.Name, p.Version)
 		return 0
 	case len(args) == 1 && (args[0] == "--help" || args[0] == "-h"):
 		fmt.Fprintf(stdout, "%s\n\nIt is a runtime adapter: reseat starts it. See: reseat plugin info, for example\n\n  reseat plugin list\n", p.Does)

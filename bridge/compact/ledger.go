@@ -103,10 +103,10 @@ func (l *Ledger) of(s Seat) *Record {
 	return r
 }
 
-// prune forgets sessions that weren't seen for long and have nothing pending.
+// prune forgets sessions that weren't seen for long.
 func (l *Ledger) prune(now time.Time) {
 	for key, r := range l.Sessions {
-		if r.Pending == nil && now.Sub(r.Seen) > forget {
+		if now.Sub(r.Seen) > forget {
 			delete(l.Sessions, key)
 		}
 	}

@@ -75,6 +75,7 @@ type Watcher struct {
 	Policy     func(Seat) config.Policy
 	Continuity Continuity
 	Log        func(Decision)
+	Done       func(Report)                                                // told of each attempt; nil: nobody
 	Notify     func(ctx context.Context, command []string, r Report) error // nil takes RunNotify
 	Now        func() time.Time
 }
@@ -244,6 +245,9 @@ func (w *Watcher) act(ctx context.Context, l *Ledger, r *Record, s Standing, p c
 		return err
 	}
 	w.say(s, true, reasonCompacted, report.Outcome, InWords(report.Result))
+	if w.Done != nil {
+		w.Done(report)
+	}
 	w.tell(ctx, s, p.Notify, report)
 	return nil
 }

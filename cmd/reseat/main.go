@@ -58,6 +58,8 @@ func commands() []command {
 		recapWriteCommand(), recapShowCommand(), whoamiCommand(),
 		seatListCommand(), seatShowCommand(), seatBindCommand(), seatUnbindCommand(),
 		configCommand(), versionCommand(),
+		compactCommand(), compactPlanCommand(), watchCommand(), launchCommand(),
+		pluginListCommand(), pluginInfoCommand(), pluginVerifyCommand(), statuslineCommand(),
 	}
 }
 
