@@ -60,25 +60,51 @@ func (b *Bridge) afterCompact(ctx context.Context, e hooks.Event, dir string, ou
 		if why := b.off(e, dir); why != "" {
 			return Outcome{Decision: DidSwitch, Reason: why}
 		}
-		a := usableAtStart(attempts, ability)
-		if a != nil && !b.another(ctx, e, a, claimedBefore(attempts, a.Number), ability) {
-			return Outcome{Decision: DidNothing, ID: a.ID(), Reason: "this compaction's directive was delivered already"}
+		o, v := b.deliverNewest(ctx, e, attempts, ability, out)
+		if v == open {
+			o, v = b.rescueAtStart(ctx, e, attempts, ability, out)
 		}
-		var proof *transcript.Position
-		if a == nil {
-			var o Outcome
-			if a, proof, o = b.rescue(ctx, e, attempts, ability, nil); a == nil {
-				if errors.Is(o.Err, fs.ErrExist) {
-					continue
-				}
-				return o
-			}
-		}
-		if o, again := b.claim(ctx, e, a, attempts, Claimed1, proof, out); !again {
+		if v != again {
 			return o
 		}
 	}
 	return Outcome{Decision: DidLose, Reason: "other processes kept changing the session's state"}
+}
+
+// deliverNewest delivers the attempt that a SessionStart(compact) stands for:
+// the newest, if it is prepared or armed.
+//
+// Where the client reports the compaction first, the boundary is on disk and
+// tells more: a failed compaction leaves an attempt that is merely prepared, and
+// of two compactions without a turn the second one's hook may have died. There
+// the newest one is meant whose compaction is proved.
+func (b *Bridge) deliverNewest(ctx context.Context, e hooks.Event, attempts []*Attempt, ability hooks.Ability, out Sink) (Outcome, verdict) {
+	if len(attempts) == 0 {
+		return Outcome{}, open
+	}
+	if ability.PostFirst {
+		return b.settle(ctx, e, attempts, out)
+	}
+	a := attempts[0]
+	if a.State != Prepared && a.State != Armed {
+		return Outcome{}, open
+	}
+	if !b.another(ctx, e, a, attempts, ability) {
+		return Outcome{Decision: DidNothing, ID: a.ID(), Reason: "this compaction's directive was delivered already"}, settled
+	}
+	return b.claim(ctx, e, a, attempts, Claimed1, nil, out)
+}
+
+// rescueAtStart delivers where no attempt can be used.
+func (b *Bridge) rescueAtStart(ctx context.Context, e hooks.Event, attempts []*Attempt, ability hooks.Ability, out Sink) (Outcome, verdict) {
+	a, proof, o := b.rescue(ctx, e, attempts, ability, e.TurnID, nil)
+	switch {
+	case a != nil:
+		return b.claim(ctx, e, a, attempts, Claimed1, proof, out)
+	case errors.Is(o.Err, fs.ErrExist):
+		return o, again
+	}
+	return o, settled
 }
 
 func knownVersion(attempts []*Attempt) string {
@@ -88,33 +114,6 @@ func knownVersion(attempts []*Attempt) string {
 		}
 	}
 	return ""
-}
-
-// usableAtStart is the attempt that a SessionStart(compact) delivers: the
-// newest, if it is prepared or armed; for a client that reports the compaction
-// first, the newest armed one, since a failed compaction leaves one that is
-// merely prepared.
-func usableAtStart(attempts []*Attempt, ability hooks.Ability) *Attempt {
-	for _, a := range attempts {
-		switch a.State {
-		case Armed:
-			return a
-		case Prepared:
-			if !ability.PostFirst {
-				return a
-			}
-		case Begun:
-			// A newer attempt, even a dead one, disqualifies what was merely
-			// prepared before it.
-			if !ability.PostFirst {
-				return nil
-			}
-		case Superseded: // an unfinished claim of a newer one leaves it above others
-		default:
-			return nil
-		}
-	}
-	return nil
 }
 
 // arm handles PostCompact: the compaction that the newest attempt was prepared
@@ -132,7 +131,7 @@ func (b *Bridge) arm(ctx context.Context, e hooks.Event, dir string) Outcome {
 		a := attempts[0]
 		switch {
 		case a.State == Prepared && sameTurn(a, e):
-			if !b.another(ctx, e, a, claimedBefore(attempts, a.Number), ability) {
+			if !b.another(ctx, e, a, attempts, ability) {
 				return Outcome{Decision: DidNothing, ID: a.ID(), Reason: "no compaction that wasn't delivered already"}
 			}
 			if won, err := b.move(a, Prepared, Armed); err != nil || won {
@@ -145,34 +144,46 @@ func (b *Bridge) arm(ctx context.Context, e hooks.Event, dir string) Outcome {
 			return Outcome{Decision: DidNothing, ID: a.ID(), Reason: "already noted"}
 		}
 	}
-	return b.note(e, dir, attempts, ability)
+	return b.note(ctx, e, dir, attempts, ability)
 }
 
 // note keeps the evidence of a compaction that nothing was prepared for, so
 // that the next prompt can rescue it.
-func (b *Bridge) note(e hooks.Event, dir string, attempts []*Attempt, ability hooks.Ability) Outcome {
+func (b *Bridge) note(ctx context.Context, e hooks.Event, dir string, attempts []*Attempt, ability hooks.Ability) Outcome {
 	if why := b.off(e, dir); why != "" {
 		return Outcome{Decision: DidSwitch, Reason: why}
 	}
 	for _, a := range attempts {
-		if a.State.claimed() && !ability.PostFirst && a.Begin.Turn != "" && a.Begin.Turn == e.TurnID {
+		if a.State.claimed() && !ability.PostFirst && e.TurnID != "" && a.turn() == e.TurnID {
 			return Outcome{Decision: DidNothing, ID: a.ID(), Reason: "already " + string(a.State)}
 		}
 	}
 	if _, err := b.session(aboutOf(e)); err != nil {
 		return failed("the session's folder couldn't be made", err)
 	}
-	a, err := b.takeNext(dir, b.begin(e, ByPostCompact))
+	begin := b.begin(e, ByPostCompact)
+	if ability.PostFirst {
+		story, err := b.Packer.Read(ctx, b.job(e, dir))
+		if err != nil {
+			return failed("the transcript couldn't be read", err)
+		}
+		var o Outcome
+		if begin.Proof, o = unusedBoundary(attempts, story); o.Decision != "" {
+			return o
+		}
+	}
+	a, err := b.takeNext(dir, begin)
 	if err != nil {
 		return failed("the compaction couldn't be noted", err)
 	}
 	return Outcome{Decision: DidNote, ID: a.ID(), Reason: "nothing was prepared for this compaction"}
 }
 
-// sameTurn reports whether the event belongs to the turn that the attempt was
-// begun in; turns that aren't named on both sides can't differ.
+// sameTurn reports whether the event belongs to the turn of the attempt's
+// compaction; turns that aren't named on both sides can't differ.
 func sameTurn(a *Attempt, e hooks.Event) bool {
-	return a.Begin.Turn == "" || e.TurnID == "" || a.Begin.Turn == e.TurnID
+	turn := a.turn()
+	return turn == "" || e.TurnID == "" || turn == e.TurnID
 }
 
 func decided(err error, d Decision) Decision {
@@ -183,34 +194,34 @@ func decided(err error, d Decision) Decision {
 }
 
 // claim takes the attempt for this process, prints its directive and says what
-// came of it. again: somebody else was faster, decide from the start.
-func (b *Bridge) claim(ctx context.Context, e hooks.Event, a *Attempt, all []*Attempt, to State, proof *transcript.Position, out Sink) (o Outcome, again bool) {
+// came of it.
+func (b *Bridge) claim(ctx context.Context, e hooks.Event, a *Attempt, all []*Attempt, to State, proof *transcript.Position, out Sink) (Outcome, verdict) {
 	door, ok := e.Door()
 	if !ok {
-		return Outcome{Decision: DidIgnore, Reason: "no context is accepted for " + e.Name}, false
+		return Outcome{Decision: DidIgnore, Reason: "no context is accepted for " + e.Name}, settled
 	}
 	if err := out.Leads(); err != nil {
-		return Outcome{Decision: DidFail, ID: a.ID(), Reason: "standard output leads nowhere; the next chance delivers it", Err: err}, false
+		return Outcome{Decision: DidFail, ID: a.ID(), Reason: "standard output leads nowhere; the next chance delivers it", Err: err}, settled
 	}
 	if a.Record == nil {
-		return Outcome{Decision: DidFail, ID: a.ID(), Reason: "its record can't be read"}, false
+		return Outcome{Decision: DidFail, ID: a.ID(), Reason: "its record can't be read"}, settled
 	}
-	c := Claim{Event: e.Name, PID: b.PID, From: a.State, Proof: proof}
+	c := Claim{Event: e.Name, Turn: e.TurnID, PID: b.PID, From: a.State, Proof: proof}
 	c.Text, c.Packet = b.text(ctx, e, a)
 	from := a.State
 	if !b.supersede(all, a.Number) {
-		return Outcome{}, true
+		return Outcome{}, again
 	}
 	won, err := b.move(a, from, to)
 	if err != nil {
-		return Outcome{Decision: DidFail, ID: a.ID(), Reason: "it couldn't be claimed", Err: err}, false
+		return Outcome{Decision: DidFail, ID: a.ID(), Reason: "it couldn't be claimed", Err: err}, settled
 	}
 	if !won {
-		return Outcome{}, true
+		return Outcome{}, again
 	}
 	c.Time, c.Bytes = b.Now(), sizeOf(e.TranscriptPath)
 	noted := b.noteClaim(a, to, c)
-	return b.print(a, from, to, door.Inject(c.Text), out, noted), false
+	return b.print(a, from, to, door.Inject(c.Text), out, noted), settled
 }
 
 // supersede ends everything older than the attempt that is to be claimed, so
@@ -279,7 +290,7 @@ func (b *Bridge) text(ctx context.Context, e hooks.Event, a *Attempt) (text, pac
 	if !r.Packet {
 		return r.Directive, ""
 	}
-	j := b.job(e, filepath.Dir(filepath.Dir(a.Dir))).of(a)
+	j := b.job(e, sessionOf(a)).of(a)
 	j.Prepared, j.Transcript = r.Prepared, firstOf(e.TranscriptPath, r.Transcript)
 	fresh, stale := b.refresh(ctx, j, a)
 	if fresh != "" {

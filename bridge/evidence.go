@@ -2,8 +2,6 @@ package bridge
 
 import (
 	"context"
-	"errors"
-	"io/fs"
 	"slices"
 	"strconv"
 	"time"
@@ -26,7 +24,7 @@ func (b *Bridge) mainCompacted(ctx context.Context, e hooks.Event, ability hooks
 	}
 	busy, err := transcript.SubagentsAtWork(ctx, e.TranscriptPath)
 	switch {
-	case err != nil && !errors.Is(err, fs.ErrNotExist):
+	case err != nil:
 		return false, "whether a subagent was compacted couldn't be told"
 	case busy:
 		return false, "a subagent is at work, and this client version doesn't tell whose compaction it was"
@@ -46,8 +44,14 @@ func mark(p transcript.Position) string {
 // proves the compaction of that one and of no other.
 //
 // A claimed attempt takes its boundary first, however late that reached the
-// disk: the one its record or claim names, else the first beyond its reach.
-// What is left goes to the newest pending attempt that doesn't reach it.
+// disk: the one it names, else the first beyond its reach. What is left goes to
+// the newest pending attempt that doesn't reach it.
+//
+// An old client can bring the boundaries of several compactions to the disk
+// late, also of such whose attempts were superseded. So where an earlier
+// compaction may have left one over, a boundary must also be younger than the
+// attempt that it is to prove; and where there was no transcript at all when
+// the attempt began, because what appears then can be a copy (a fork's).
 func boundaries(attempts []*Attempt, seen []transcript.Boundary) map[int]transcript.Boundary {
 	given := make(map[int]transcript.Boundary)
 	used := make(map[int64]bool)
@@ -72,19 +76,33 @@ func boundaries(attempts []*Attempt, seen []transcript.Boundary) map[int]transcr
 			give(a, func(s transcript.Boundary) bool { return s.Offset >= a.reach() })
 		}
 	}
+	left := slices.ContainsFunc(attempts, func(a *Attempt) bool { return a.State.claimed() || a.State == Superseded })
 	for _, a := range attempts {
 		switch a.State {
 		case Begun, Prepared, Armed:
-			give(a, func(s transcript.Boundary) bool { return s.Offset >= a.reach() })
+			if proof := a.proof(); proof != nil {
+				give(a, func(s transcript.Boundary) bool { return mark(s.Position) == mark(*proof) })
+				continue
+			}
+			young := left || a.reach() == 0
+			give(a, func(s transcript.Boundary) bool {
+				return s.Offset >= a.reach() && !(young && older(s.Time, a.Begin.Time))
+			})
 		}
 	}
 	return given
 }
 
+// older reports whether a record's time is before the time given. The clients
+// write milliseconds.
+func older(record, than time.Time) bool {
+	return !record.IsZero() && record.Before(than.Truncate(time.Millisecond))
+}
+
 // proof is the boundary that an attempt is known to stand for, nil if none is.
 func (a *Attempt) proof() *transcript.Position {
-	if a.Record != nil && a.Record.Proof != nil {
-		return a.Record.Proof
+	if a.Begin.Proof != nil {
+		return a.Begin.Proof
 	}
 	for _, c := range a.Claims() {
 		if c.Proof != nil {
@@ -95,55 +113,37 @@ func (a *Attempt) proof() *transcript.Position {
 }
 
 // another reports whether attempt n, which an event would have delivered,
-// stands for another compaction than the older attempt m that was claimed
+// stands for another compaction than the older attempt that was claimed
 // already. A second copy of a hook that prepares late looks like a compaction of
 // its own until it is asked this.
 //
-// Where the boundary is on disk when the event comes, one that m hasn't used
-// must lie beyond n's reach. Elsewhere the client's id of the turn tells, or the
-// model must have answered since m was claimed: one turn compacts twice only
+// Where the boundary is on disk when the event comes, one that the older
+// attempt hasn't used must be n's. Elsewhere the client's id of the turn tells,
+// or the model must have answered since the claim: one turn compacts twice only
 // with an answer in between.
-func (b *Bridge) another(ctx context.Context, e hooks.Event, n, m *Attempt, ability hooks.Ability) bool {
-	path := firstOf(e.TranscriptPath, n.transcript())
-	turns := m != nil && n.Begin.Turn != "" && m.Begin.Turn != "" && n.Begin.Turn != m.Begin.Turn
-	if ability.PostFirst && path != "" {
-		both := []*Attempt{n}
-		if m != nil && !sawBoundaryOf(n, m) {
-			both = append(both, m)
-		}
-		tail, err := transcript.After(ctx, e.Client, path, leastReach(both), nil)
-		if errors.Is(err, fs.ErrNotExist) {
-			return m == nil || turns
-		}
-		_, proved := boundaries(both, tail.Boundaries)[n.Number]
-		return err == nil && proved
+func (b *Bridge) another(ctx context.Context, e hooks.Event, n *Attempt, attempts []*Attempt, ability hooks.Ability) bool {
+	m := claimedBefore(attempts, n.Number)
+	if n.Begin.Mechanism == ByRescue {
+		return m == nil || n.Begin.After >= m.Number
 	}
-	if m == nil || turns {
+	if ability.PostFirst {
+		s, err := b.scene(ctx, e, attempts)
+		if _, proved := s.given[n.Number]; err != nil || !s.gone {
+			return err == nil && proved
+		}
+	}
+	if m == nil || m.inAnotherTurn(n.Begin.Turn) {
 		return true
 	}
-	claims := m.Claims()
-	if len(claims) == 0 {
+	claim, ok := m.lastClaim()
+	if !ok {
 		return false
 	}
-	claim := claims[len(claims)-1]
 	if n.Record != nil && answers(n.Record.Reach.LastAnswer, claim) {
 		return true
 	}
-	tail, err := transcript.After(ctx, e.Client, path, claim.Bytes, nil)
+	tail, err := transcript.After(ctx, e.Client, firstOf(e.TranscriptPath, n.transcript()), claim.Bytes, nil)
 	return err == nil && answeredSince(m, tail)
-}
-
-// sawBoundaryOf reports whether the boundary of the claimed attempt m was on
-// disk when n was prepared: then what lies beyond n's reach is none of m's.
-func sawBoundaryOf(n, m *Attempt) bool {
-	if n.Record == nil || n.Record.Reach.Boundary.Time.IsZero() && n.Record.Reach.Boundary.Offset == 0 {
-		return false
-	}
-	from := m.reach()
-	if p := m.proof(); p != nil {
-		from = p.Offset
-	}
-	return n.Record.Reach.Boundary.Offset >= from
 }
 
 // claimedBefore is the newest claimed attempt older than number, nil if there is
@@ -163,11 +163,38 @@ func claimedBefore(attempts []*Attempt, number int) *Attempt {
 // Both position and time count: an old client writes the last turn late, and
 // what it writes late is older than the claim.
 func answeredSince(a *Attempt, tail transcript.Tail) bool {
-	claims := a.Claims()
-	if len(claims) == 0 {
-		return false
+	claim, ok := a.lastClaim()
+	return ok && slices.ContainsFunc(tail.Answers, func(p transcript.Position) bool { return answers(p, claim) })
+}
+
+// turn is the client's id of the turn of the attempt's compaction, "" if it isn't
+// known. An attempt can have been begun for a compaction that failed, and serve
+// for a later one whose own PreCompact never ran: then the claim knows.
+func (a *Attempt) turn() string {
+	if claim, ok := a.lastClaim(); ok && claim.Event == hooks.SessionStart && claim.Turn != "" {
+		return claim.Turn
 	}
-	return slices.ContainsFunc(tail.Answers, func(p transcript.Position) bool { return answers(p, claims[len(claims)-1]) })
+	return a.Begin.Turn
+}
+
+// inAnotherTurn reports whether the attempt was claimed for a compaction of
+// another turn than the one named. A client may name none, and a prompt's is not
+// the compaction's: then the answer is no.
+func (a *Attempt) inAnotherTurn(turn string) bool {
+	claim, ok := a.lastClaim()
+	return ok && claim.Event == hooks.SessionStart && claim.Turn != "" && turn != "" && claim.Turn != turn
+}
+
+// lastClaim is what the attempt's newest claim noted. A claim that died before
+// it noted anything printed nothing, and came after the record was written.
+func (a *Attempt) lastClaim() (c Claim, ok bool) {
+	if claims := a.Claims(); len(claims) > 0 {
+		return claims[len(claims)-1], true
+	}
+	if a.State != Claimed1 || a.Record == nil {
+		return Claim{}, false
+	}
+	return Claim{Time: a.Record.Prepared, Bytes: a.Record.Reach.Bytes}, true
 }
 
 // answers reports whether the model's answer at p is newer than the claim.
@@ -201,34 +228,24 @@ func lossProved(a *Attempt, boundary transcript.Boundary, tail transcript.Tail, 
 	if tail.Contexts == 0 && !ability.KnowsTrace {
 		return false
 	}
-	from := boundary.Offset
-	when := boundary.Time
-	claims := a.Claims()
-	if len(claims) == 0 {
-		// The claim died before it noted anything, so nothing was printed; the
-		// record's own facts have to do.
-		if a.Record == nil {
+	last, ok := a.lastClaim()
+	if !ok {
+		return false // printed, and nobody knows when: the note found no room
+	}
+	from := max(boundary.Offset, last.Bytes)
+	if last.Event == hooks.UserPromptSubmit {
+		// The prompt that carried it must be on disk, else the answer may
+		// belong to a turn before.
+		i := slices.IndexFunc(tail.Prompts, func(p transcript.Position) bool { return p.Offset >= last.Bytes })
+		if i < 0 {
 			return false
 		}
-		from = max(from, a.Record.Reach.Bytes)
-	} else {
-		last := claims[len(claims)-1]
-		from = max(from, last.Bytes)
-		if last.Time.After(when) {
-			when = last.Time
-		}
-		if last.Event == hooks.UserPromptSubmit {
-			// The prompt that carried it must be on disk, else the answer may
-			// belong to a turn before.
-			i := slices.IndexFunc(tail.Prompts, func(p transcript.Position) bool { return p.Offset >= last.Bytes })
-			if i < 0 {
-				return false
-			}
-			from = max(from, tail.Prompts[i].Offset)
-		}
+		from = max(from, tail.Prompts[i].Offset)
 	}
 	return slices.ContainsFunc(tail.Answers, func(p transcript.Position) bool {
-		return p.Offset > from && later(p.Time, when) && (p.ID == "" || !heldBefore(p.ID))
+		// Where all is on disk in order the position alone tells; elsewhere a
+		// compaction may have kept an old answer behind its boundary.
+		return p.Offset > from && (ability.PostFirst || later(p.Time, boundary.Time) && (p.ID == "" || !heldBefore(p.ID)))
 	})
 }
 

@@ -49,7 +49,7 @@ func (b *Bridge) prepare(ctx context.Context, e hooks.Event) Outcome {
 	j := b.job(e, dir)
 	story, err := b.Packer.Read(ctx, j.of(a))
 	if err == nil {
-		err = b.commit(ctx, j, a, story, nil)
+		err = b.commit(ctx, j, a, story)
 	}
 	if errors.Is(err, errOvertaken) {
 		return Outcome{Decision: DidLose, Reason: "a newer attempt was claimed meanwhile", ID: a.ID()}
@@ -107,6 +107,7 @@ func (b *Bridge) takeNext(dir string, begin Begin) (*Attempt, error) {
 
 func (j Job) of(a *Attempt) Job {
 	j.ID, j.Number, j.Mechanism = a.ID(), a.Number, a.Begin.Mechanism
+	j.Event.Trigger = firstOf(j.Event.Trigger, a.Begin.Trigger) // a SessionStart that refreshes has none
 	j.PacketDir = filepath.Join(a.Dir, "packet")
 	j.Previous = previousPacket(j.Session, a.Number)
 	return j
@@ -132,7 +133,7 @@ func previousPacket(dir string, number int) string {
 
 // commit writes the packet and the record of attempt a and makes it prepared,
 // durably: after it returned nil, a power loss takes nothing of it away.
-func (b *Bridge) commit(ctx context.Context, j Job, a *Attempt, story *transcript.Story, proof *transcript.Position) error {
+func (b *Bridge) commit(ctx context.Context, j Job, a *Attempt, story *transcript.Story) error {
 	start := b.Now()
 	j = j.of(a)
 	packed, err := b.Packer.Pack(ctx, j, story, j.PacketDir)
@@ -140,8 +141,7 @@ func (b *Bridge) commit(ctx context.Context, j Job, a *Attempt, story *transcrip
 		return err
 	}
 	r := b.record(j, a, story.Reach)
-	r.Proof, r.Packet = proof, true
-	r.Directive, r.World, r.Caveat = packed.Directive, packed.World, packed.Caveat
+	r.Packet, r.Directive, r.World, r.Caveat = true, packed.Directive, packed.World, packed.Caveat
 	if r.Seat == "" {
 		r.Seat = packed.Seat
 	}

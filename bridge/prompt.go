@@ -33,103 +33,163 @@ func (b *Bridge) atPrompt(ctx context.Context, e hooks.Event, dir string, out Si
 		if why := b.off(e, dir); why != "" {
 			return Outcome{Decision: DidSwitch, Reason: why}
 		}
-		if o, again := b.settle(ctx, e, dir, attempts, out); !again {
+		if o, v := b.settle(ctx, e, attempts, out); v != again {
 			return o
 		}
 	}
 	return Outcome{Decision: DidLose, Reason: "other processes kept changing the session's state"}
 }
 
-// pending lists the attempts that a prompt may still have to do with, newest
-// first: up to the newest that was claimed, which shuts out all older ones.
-// It is empty where that one is settled and nothing newer is open.
+// pending lists the session's attempts, newest first, if a prompt may still have
+// to do with one of them: it is empty where the newest is settled, which shuts
+// out all older ones.
 func pending(dir string) ([]*Attempt, error) {
 	nums, err := numbers(dir)
 	if err != nil {
 		return nil, err
 	}
-	var found []*Attempt
 	for _, n := range nums {
 		a, err := load(dir, n)
-		if err != nil {
+		switch {
+		case err != nil:
 			return nil, err
-		}
-		if a == nil || a.State == Superseded {
+		case a == nil:
 			continue
-		}
-		if a.State.Terminal() && len(found) == 0 {
+		case a.State.Terminal():
 			return nil, nil
 		}
-		found = append(found, a)
-		if a.State.Terminal() || a.State.claimed() {
-			break
-		}
+		return Attempts(dir)
 	}
-	return found, nil
+	return nil, nil
 }
 
-// settle decides on the pending attempts, newest first.
-func (b *Bridge) settle(ctx context.Context, e hooks.Event, dir string, attempts []*Attempt, out Sink) (o Outcome, again bool) {
-	ability := b.ability(e, knownVersion(attempts))
-	path := firstOf(e.TranscriptPath, attempts[0].transcript())
-	tail, err := transcript.After(ctx, e.Client, path, leastReach(attempts), ids(attempts))
-	gone := errors.Is(err, fs.ErrNotExist)
-	if err != nil && !gone {
-		return failed("the transcript couldn't be read", err), false
+// unsettled cuts attempts, newest first, behind the newest one that was claimed
+// or came too late: it shuts out all older ones. A superseded one doesn't cut:
+// the claim that superseded it may never have come about.
+func unsettled(attempts []*Attempt) []*Attempt {
+	for i, a := range attempts {
+		if a.State.claimed() || a.State == TooLate {
+			return attempts[:i+1]
+		}
 	}
-	given := boundaries(attempts, tail.Boundaries)
+	return attempts
+}
+
+// verdict is what looking at the pending attempts came to.
+type verdict int
+
+const (
+	settled verdict = iota // there is nothing more to do
+	again                  // another process was faster: decide from the start
+	open                   // none of them is due
+)
+
+// settle decides on the pending attempts, newest first: one whose compaction is
+// proved is delivered, one that was printed already is confirmed. That is left
+// to the prompt where the event is a SessionStart.
+func (b *Bridge) settle(ctx context.Context, e hooks.Event, attempts []*Attempt, out Sink) (Outcome, verdict) {
+	s, err := b.scene(ctx, e, attempts)
+	if err != nil {
+		return failed("the transcript couldn't be read", err), settled
+	}
 	waiting := Outcome{Decision: DidNothing}
-	for _, a := range attempts {
-		boundary, proved := given[a.Number]
-		switch a.State {
-		case Armed, Prepared:
-			if !proved && (a.State == Prepared || !b.another(ctx, e, a, claimedBefore(attempts, a.Number), ability)) {
+	shut := false // somebody found a newer one due, on evidence
+	for _, a := range s.due {
+		boundary, proved := s.given[a.Number]
+		switch {
+		case a.State == Superseded:
+			shut = true
+		case shut && !a.State.claimed():
+		case a.State == Armed || a.State == Prepared:
+			if !proved && !b.dueUnproved(ctx, e, a, s) {
 				waiting = Outcome{Decision: DidNothing, ID: a.ID(), Reason: "prepared; no compaction followed"}
 				continue
 			}
-			if proved && turnsAfter(tail, boundary.Offset) > tooManyTurns {
-				won, err := b.move(a, a.State, TooLate)
-				return Outcome{Decision: decided(err, DidTooLate), ID: a.ID(), Err: err, Reason: "more than two turns went by without it"}, err == nil && !won
-			}
-			var proof *transcript.Position
-			if proved {
-				proof = &boundary.Position
-			}
-			return b.claim(ctx, e, a, attempts, Claimed1, proof, out)
-		case Begun:
+			return b.deliver(ctx, e, a, s, out)
+		case a.State == Begun:
 			if a.rescuing(b.Now()) {
-				return Outcome{Decision: DidNothing, ID: a.ID(), Reason: "another process is rescuing it"}, false
+				return Outcome{Decision: DidNothing, ID: a.ID(), Reason: "another process is rescuing it"}, settled
 			}
 			if !proved && a.Begin.Mechanism != ByPostCompact {
 				continue
 			}
-			return b.rescueAtPrompt(ctx, e, attempts, ability, tail, boundary, proved, out)
-		case Confirmed, Superseded, Unverifiable, TooLate:
-			return waiting, false
+			return b.rescueOf(ctx, e, a, s, out)
+		case a.State.Terminal() || e.Name != hooks.UserPromptSubmit:
+			return waiting, open
 		default:
-			return b.confirm(ctx, e, a, attempts, confirmation{tail, boundary, proved, gone, ability, path}, out)
+			return b.confirm(ctx, e, a, attempts, confirmation{s.tail, boundary, proved, s.gone, s.ability, s.path}, out)
 		}
 	}
-	return waiting, false
+	return waiting, open
 }
 
-func (b *Bridge) rescueAtPrompt(ctx context.Context, e hooks.Event, attempts []*Attempt, ability hooks.Ability, tail transcript.Tail, boundary transcript.Boundary, proved bool, out Sink) (Outcome, bool) {
+// scene is what a decision about pending attempts rests on.
+type scene struct {
+	attempts []*Attempt // all of the session, newest first
+	due      []*Attempt // those that may still be decided on
+	ability  hooks.Ability
+	path     string // of the transcript
+	tail     transcript.Tail
+	gone     bool // the transcript isn't there
+	given    map[int]transcript.Boundary
+}
+
+func (b *Bridge) scene(ctx context.Context, e hooks.Event, attempts []*Attempt) (scene, error) {
+	s := scene{
+		attempts: attempts, due: unsettled(attempts), ability: b.ability(e, knownVersion(attempts)),
+		path: firstOf(e.TranscriptPath, attempts[0].transcript()),
+	}
+	var err error
+	s.tail, err = transcript.After(ctx, e.Client, s.path, leastReach(s.due), ids(s.due))
+	s.gone = errors.Is(err, fs.ErrNotExist)
+	if err != nil && !s.gone {
+		return s, err
+	}
+	s.given = boundaries(s.due, s.tail.Boundaries)
+	return s, nil
+}
+
+// dueUnproved reports whether an attempt is to be delivered though no boundary
+// of its own is on disk: its compaction was reported, or it is a rescue, which
+// is only begun on evidence. Of two rescues that raced one is enough.
+func (b *Bridge) dueUnproved(ctx context.Context, e hooks.Event, a *Attempt, s scene) bool {
+	return (a.Begin.Mechanism == ByRescue || a.State == Armed) && b.another(ctx, e, a, s.attempts, s.ability)
+}
+
+// deliver claims a pending attempt, unless it comes too late.
+func (b *Bridge) deliver(ctx context.Context, e hooks.Event, a *Attempt, s scene, out Sink) (Outcome, verdict) {
+	boundary, proved := s.given[a.Number]
+	if !proved {
+		return b.claim(ctx, e, a, s.attempts, Claimed1, nil, out)
+	}
+	if turnsAfter(s.tail, boundary.Offset) <= tooManyTurns {
+		return b.claim(ctx, e, a, s.attempts, Claimed1, &boundary.Position, out)
+	}
+	o, v := b.conclude(a, TooLate, DidTooLate, "more than two turns went by without it")
+	if o.Decision == DidTooLate && e.Name == hooks.SessionStart {
+		return o, again // it stands for a newer compaction
+	}
+	return o, v
+}
+
+// rescueOf rescues the compaction of an attempt that was begun and never
+// prepared.
+func (b *Bridge) rescueOf(ctx context.Context, e hooks.Event, begun *Attempt, s scene, out Sink) (Outcome, verdict) {
 	var proof *transcript.Position
-	if proved {
+	if boundary, proved := s.given[begun.Number]; proved {
 		proof = &boundary.Position
-		if turnsAfter(tail, boundary.Offset) > tooManyTurns {
-			return Outcome{Decision: DidTooLate, Reason: "more than two turns went by without it"}, false
+		if turnsAfter(s.tail, boundary.Offset) > tooManyTurns {
+			return Outcome{Decision: DidTooLate, Reason: "more than two turns went by without it"}, settled
 		}
-	} else {
-		// What PostCompact reported is proof enough; a boundary on disk isn't
-		// asked for.
-		ability.PostFirst = false
 	}
-	a, used, o := b.rescue(ctx, e, attempts, ability, proof)
+	a, used, o := b.rescue(ctx, e, s.attempts, s.ability, begun.Begin.Turn, proof)
 	if a == nil {
-		return o, errors.Is(o.Err, fs.ErrExist)
+		if errors.Is(o.Err, fs.ErrExist) {
+			return o, again
+		}
+		return o, settled
 	}
-	return b.claim(ctx, e, a, attempts, Claimed1, used, out)
+	return b.claim(ctx, e, a, s.attempts, Claimed1, used, out)
 }
 
 func leastReach(attempts []*Attempt) int64 {
@@ -163,32 +223,38 @@ type confirmation struct {
 
 // confirm settles a claimed attempt: its trace stands in the transcript, or it
 // is proved lost and is printed once more, or it waits.
-func (b *Bridge) confirm(ctx context.Context, e hooks.Event, a *Attempt, all []*Attempt, c confirmation, out Sink) (o Outcome, again bool) {
+func (b *Bridge) confirm(ctx context.Context, e hooks.Event, a *Attempt, all []*Attempt, c confirmation, out Sink) (Outcome, verdict) {
 	if c.gone {
-		won, err := b.move(a, a.State, Unverifiable)
-		return Outcome{Decision: decided(err, DidGiveUp), ID: a.ID(), Err: err, Reason: "there is no transcript that could tell"}, err == nil && !won
+		return b.conclude(a, Unverifiable, DidGiveUp, "there is no transcript that could tell")
 	}
 	for i, id := range c.tail.TraceOf {
 		if id == a.ID() && c.tail.Traces[i].Offset >= a.reach() {
-			won, err := b.move(a, a.State, Confirmed)
-			return Outcome{Decision: decided(err, DidConfirm), ID: a.ID(), Err: err}, err == nil && !won
+			return b.conclude(a, Confirmed, DidConfirm, "")
 		}
 	}
 	if a.State != Claimed1 && a.State != Emitted1 {
-		return Outcome{Decision: DidWait, ID: a.ID(), Reason: "printed twice, not confirmed"}, false
+		return Outcome{Decision: DidWait, ID: a.ID(), Reason: "printed twice, not confirmed"}, settled
 	}
 	heldBefore := func(id string) bool {
 		held, err := transcript.Holds(c.path, id, max(0, a.reach()-lookBack), c.boundary.Offset)
 		return held || err != nil
 	}
 	if !c.proved || !lossProved(a, c.boundary, c.tail, c.ability, heldBefore) {
-		return Outcome{Decision: DidWait, ID: a.ID(), Reason: "printed, not confirmed yet"}, false
+		return Outcome{Decision: DidWait, ID: a.ID(), Reason: "printed, not confirmed yet"}, settled
 	}
 	if turnsAfter(c.tail, c.boundary.Offset) > tooManyTurns {
-		won, err := b.move(a, a.State, TooLate)
-		return Outcome{Decision: decided(err, DidTooLate), ID: a.ID(), Err: err, Reason: "it was lost, and more than two turns went by without it"}, err == nil && !won
+		return b.conclude(a, TooLate, DidTooLate, "it was lost, and more than two turns went by without it")
 	}
 	return b.claim(ctx, e, a, all, Claimed2, &c.boundary.Position, out)
+}
+
+// conclude moves the attempt to a state that nothing follows.
+func (b *Bridge) conclude(a *Attempt, to State, d Decision, reason string) (Outcome, verdict) {
+	won, err := b.move(a, a.State, to)
+	if err == nil && !won {
+		return Outcome{}, again
+	}
+	return Outcome{Decision: decided(err, d), ID: a.ID(), Err: err, Reason: reason}, settled
 }
 
 // lookBack is how far before a record's reach an answer's id is looked for, to

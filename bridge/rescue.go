@@ -12,17 +12,18 @@ import (
 
 // rescue prepares an attempt now, where a compaction is proved and no attempt
 // can be used: PreCompact was killed, timed out, never fired, or the hooks were
-// installed a minute ago. proof is the boundary that proved it, nil where the
-// event itself did.
+// installed a minute ago. turn is the client's id of the compaction's turn, if
+// it is known; proof is the boundary that proved it, nil where the event itself
+// did.
 //
 // A second copy of the hook and a queued second SessionStart look just the
 // same, so nothing is rescued while a claim or another rescue happened since
 // the model's last answer. a is nil where nothing is to be delivered; an
 // Outcome whose error is fs.ErrExist asks to decide again from the start.
-func (b *Bridge) rescue(ctx context.Context, e hooks.Event, attempts []*Attempt, ability hooks.Ability, proof *transcript.Position) (a *Attempt, used *transcript.Position, o Outcome) {
+func (b *Bridge) rescue(ctx context.Context, e hooks.Event, attempts []*Attempt, ability hooks.Ability, turn string, proof *transcript.Position) (a *Attempt, used *transcript.Position, o Outcome) {
 	ctx, cancel := context.WithTimeout(ctx, rescueLimit)
 	defer cancel()
-	if why := b.guarded(ctx, e, attempts); why != "" {
+	if why := b.guarded(ctx, e, attempts, turn); why != "" {
 		return nil, nil, Outcome{Decision: DidNothing, Reason: why}
 	}
 	dir, err := b.session(aboutOf(e))
@@ -35,8 +36,8 @@ func (b *Bridge) rescue(ctx context.Context, e hooks.Event, attempts []*Attempt,
 	if err != nil {
 		story = &transcript.Story{Client: e.Client, Path: e.TranscriptPath, Caveats: []string{err.Error()}}
 	}
-	if proof == nil {
-		if proof, o = unusedBoundary(attempts, story, ability); o.Decision != "" {
+	if proof == nil && ability.PostFirst {
+		if proof, o = unusedBoundary(attempts, story); o.Decision != "" {
 			return nil, nil, o
 		}
 	}
@@ -47,16 +48,21 @@ func (b *Bridge) rescue(ctx context.Context, e hooks.Event, attempts []*Attempt,
 	if len(attempts) > 0 {
 		next = attempts[0].Number + 1
 	}
-	a, err = b.take(dir, next, b.begin(e, ByRescue))
+	begin := b.begin(e, ByRescue)
+	begin.Turn, begin.Proof = turn, proof
+	if m := claimedBefore(attempts, next); m != nil {
+		begin.After = m.Number
+	}
+	a, err = b.take(dir, next, begin)
 	if err != nil {
 		return nil, nil, failed("no rescue could be begun", err)
 	}
-	if err := b.commit(ctx, j, a, story, proof); err != nil {
+	if err := b.commit(ctx, j, a, story); err != nil {
 		if errors.Is(err, errOvertaken) {
 			return nil, nil, Outcome{Decision: DidLose, ID: a.ID(), Reason: "a newer attempt was claimed meanwhile"}
 		}
 		r := b.record(j.of(a), a, story.Reach)
-		r.Proof, r.Caveat = proof, err.Error()
+		r.Caveat = err.Error()
 		r.Directive = b.Packer.Degraded(j.of(a), err.Error())
 		if err := b.finish(a, r); err != nil {
 			return nil, nil, Outcome{Decision: DidFail, ID: a.ID(), Reason: "nothing could be written", Err: err}
@@ -65,8 +71,9 @@ func (b *Bridge) rescue(ctx context.Context, e hooks.Event, attempts []*Attempt,
 	return a, proof, Outcome{}
 }
 
-// guarded says why nothing may be rescued now, "" if it may.
-func (b *Bridge) guarded(ctx context.Context, e hooks.Event, attempts []*Attempt) string {
+// guarded says why nothing may be rescued now, "" if it may. A compaction in
+// another turn than that of the last directive is another compaction.
+func (b *Bridge) guarded(ctx context.Context, e hooks.Event, attempts []*Attempt, turn string) string {
 	for _, a := range attempts {
 		switch {
 		case a.rescuing(b.Now()):
@@ -74,6 +81,9 @@ func (b *Bridge) guarded(ctx context.Context, e hooks.Event, attempts []*Attempt
 		case a.State == TooLate:
 			return ""
 		case a.State.claimed():
+			if a.inAnotherTurn(turn) {
+				return ""
+			}
 			tail, err := transcript.After(ctx, e.Client, firstOf(e.TranscriptPath, a.transcript()), a.reach(), nil)
 			if err != nil && !errors.Is(err, fs.ErrNotExist) {
 				return "whether the model answered since the last directive couldn't be told"
@@ -94,21 +104,22 @@ func (a *Attempt) transcript() string {
 	return a.Record.Transcript
 }
 
-// unusedBoundary finds the boundary that a rescue stands for. Where the client
-// has it on disk before its SessionStart, one that no record has used is
-// needed; elsewhere it isn't there yet, and the event proves the compaction.
-func unusedBoundary(attempts []*Attempt, story *transcript.Story, ability hooks.Ability) (*transcript.Position, Outcome) {
-	if !ability.PostFirst {
+// unusedBoundary finds the boundary of the compaction that an event reports,
+// where the client has it on disk by then. A late copy of the hook reports one
+// that was armed or claimed already. Where no transcript is kept the event alone
+// has to do.
+func unusedBoundary(attempts []*Attempt, story *transcript.Story) (*transcript.Position, Outcome) {
+	if story.Size == 0 {
 		return nil, Outcome{}
 	}
 	if len(story.Boundaries) == 0 {
 		return nil, Outcome{Decision: DidNothing, Reason: "no compaction stands in the transcript"}
 	}
 	last := story.Boundaries[len(story.Boundaries)-1]
-	given := boundaries(attempts, story.Boundaries)
+	given := boundaries(unsettled(attempts), story.Boundaries)
 	for _, a := range attempts {
-		if g, ok := given[a.Number]; ok && a.State.claimed() && g.Offset == last.Offset {
-			return nil, Outcome{Decision: DidNothing, ID: a.ID(), Reason: "its directive was delivered already"}
+		if g, ok := given[a.Number]; ok && g.Offset == last.Offset && (a.State == Armed || a.State.claimed()) {
+			return nil, Outcome{Decision: DidNothing, ID: a.ID(), Reason: "its compaction is " + string(a.State) + " already"}
 		}
 	}
 	return &last.Position, Outcome{}

@@ -37,6 +37,13 @@ type Begin struct {
 	PID       int       `json:"pid"`
 	Time      time.Time `json:"time"`
 	Bytes     int64     `json:"bytes"` // the transcript's size then
+
+	// Proof is the boundary that the attempt was begun for, where that was on
+	// disk already: a rescue's, or a reported compaction's.
+	Proof *transcript.Position `json:"proof,omitempty"`
+	// After is the newest attempt that had been claimed when a rescue was
+	// decided on. One that was claimed since raced it for the same compaction.
+	After int `json:"after,omitempty"`
 }
 
 // How an attempt came to be.
@@ -50,31 +57,31 @@ const (
 // Record is an attempt's record.json: written before the attempt is prepared
 // and never changed.
 type Record struct {
-	ID         string               `json:"id"`
-	Client     client.Client        `json:"client"`
-	Session    string               `json:"session"`
-	Seat       string               `json:"seat,omitempty"`
-	Version    string               `json:"client_version,omitempty"`
-	Transcript string               `json:"transcript,omitempty"`
-	CWD        string               `json:"cwd,omitempty"`
-	Mechanism  string               `json:"mechanism"`
-	Trigger    string               `json:"trigger,omitempty"`
-	Turn       string               `json:"turn,omitempty"`
-	PID        int                  `json:"pid"`
-	Prepared   time.Time            `json:"prepared"`
-	Reach      transcript.Reach     `json:"reach"`
-	Proof      *transcript.Position `json:"proof,omitempty"`  // a rescue's boundary, if it was on disk
-	Packet     bool                 `json:"packet"`           // false: only one honest line could be made
-	World      World                `json:"world"`            // what the directive's facts rest on
-	Directive  string               `json:"directive"`        // ready to print while the world is the same
-	Caveat     string               `json:"caveat,omitempty"` // what went wrong while preparing
-	Millis     int64                `json:"ms"`               // what preparing took
+	ID         string           `json:"id"`
+	Client     client.Client    `json:"client"`
+	Session    string           `json:"session"`
+	Seat       string           `json:"seat,omitempty"`
+	Version    string           `json:"client_version,omitempty"`
+	Transcript string           `json:"transcript,omitempty"`
+	CWD        string           `json:"cwd,omitempty"`
+	Mechanism  string           `json:"mechanism"`
+	Trigger    string           `json:"trigger,omitempty"`
+	Turn       string           `json:"turn,omitempty"`
+	PID        int              `json:"pid"`
+	Prepared   time.Time        `json:"prepared"`
+	Reach      transcript.Reach `json:"reach"`
+	Packet     bool             `json:"packet"`           // false: only one honest line could be made
+	World      World            `json:"world"`            // what the directive's facts rest on
+	Directive  string           `json:"directive"`        // ready to print while the world is the same
+	Caveat     string           `json:"caveat,omitempty"` // what went wrong while preparing
+	Millis     int64            `json:"ms"`               // what preparing took
 }
 
 // Claim is claim1.json or claim2.json: written by the winner before it prints.
 type Claim struct {
 	Time   time.Time            `json:"time"`
 	Event  string               `json:"event"`
+	Turn   string               `json:"turn,omitempty"` // the client's id of the event's turn
 	PID    int                  `json:"pid"`
 	From   State                `json:"from"`            // the state the claim was taken from
 	Bytes  int64                `json:"bytes"`           // the transcript's size then
