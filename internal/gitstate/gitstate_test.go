@@ -35,9 +35,11 @@ func newRepository(t *testing.T) repository {
 		t.Fatal(err)
 	}
 	r := repository{t, dir}
-	r.git("init", "-q", "-b", "main")
-	r.git("config", "user.email", "someone@example.invalid")
-	r.git("config", "user.name", "Someone")
+	r.git("init", "-q", "--template=", "-b", "main")
+	for _, who := range []string{"AUTHOR", "COMMITTER"} {
+		t.Setenv("GIT_"+who+"_NAME", "Someone")
+		t.Setenv("GIT_"+who+"_EMAIL", "someone@example.invalid")
+	}
 	r.write("kept.txt", "one\n")
 	r.git("add", ".")
 	r.git("commit", "-q", "-m", "first")
@@ -365,7 +367,7 @@ func TestHeadAgreesWithGit(t *testing.T) {
 			dir := r.t.TempDir()
 			dir, _ = filepath.EvalSymlinks(dir)
 			r.git("init", "-q", "-b", "main", "--object-format=sha256", dir)
-			repository{r.t, dir}.git("-c", "user.name=x", "-c", "user.email=x@example.invalid", "commit", "-q", "--allow-empty", "-m", "x")
+			repository{r.t, dir}.git("commit", "-q", "--allow-empty", "-m", "x")
 			return dir
 		}, branch: "main"},
 	}
