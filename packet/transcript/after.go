@@ -29,16 +29,20 @@ func After(ctx context.Context, c client.Client, path string, from int64, want [
 		return Tail{}, err
 	}
 	defer src.close()
+	return afterSource(ctx, c, src, from, want)
+}
+
+func afterSource(ctx context.Context, c client.Client, src *source, from int64, want []string) (Tail, error) {
 	t := Tail{Size: src.size, Reach: from}
 	if from > src.size {
-		return Tail{Size: src.size}, fmt.Errorf("reading transcript %q from byte %d of %d: %w", path, from, src.size, ErrBeyondEnd)
+		return Tail{Size: src.size}, fmt.Errorf("reading transcript %q from byte %d of %d: %w", src.path, from, src.size, ErrBeyondEnd)
 	}
 	start, err := src.alignment(from)
 	if err != nil {
 		return t, err
 	}
 	a := &appended{
-		reader: &reader{ctx: ctx, src: src, opt: Options{}.withDefaults()},
+		reader: newReader(ctx, c, src, Options{}),
 		tail:   &t, want: want, seen: map[idKey]bool{},
 	}
 	if c == client.Codex {

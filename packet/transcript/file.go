@@ -33,7 +33,8 @@ const block = 128 << 10
 // source is an open transcript, bounded by its size when it was opened: what a
 // client appends while it is read is for the next reading.
 type source struct {
-	f    *os.File
+	r    io.ReaderAt
+	f    *os.File // nil in a test on memory
 	path string
 	size int64
 	info fs.FileInfo
@@ -63,15 +64,25 @@ func open(path string) (*source, error) {
 		f.Close()
 		return nil, fmt.Errorf("reading transcript %q: %w", path, err)
 	}
-	return &source{f: f, path: path, size: info.Size(), info: info}, nil
+	return &source{r: f, f: f, path: path, size: info.Size(), info: info}, nil
 }
 
 func (s *source) close() { s.f.Close() }
 
+// sizeNow is the file's size by now.
+func (s *source) sizeNow() int64 {
+	if s.f != nil {
+		if info, err := s.f.Stat(); err == nil {
+			return info.Size()
+		}
+	}
+	return s.size
+}
+
 // read fills p from off and returns what there was: less where the file ends,
 // or ended meanwhile.
 func (s *source) read(p []byte, off int64) (int, error) {
-	n, err := s.f.ReadAt(p, off)
+	n, err := s.r.ReadAt(p, off)
 	if err != nil && !errors.Is(err, io.EOF) {
 		return n, fmt.Errorf("reading transcript %q at byte %d: %w", s.path, off, err)
 	}

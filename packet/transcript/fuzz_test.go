@@ -28,6 +28,34 @@ func seed(f *testing.F, c client.Client) {
 	}
 }
 
+// memory is a source without a file.
+func memory(data []byte) *source {
+	return &source{r: bytes.NewReader(data), size: int64(len(data))}
+}
+
+// FuzzIdentify: what looks at a file's ends only, through a real file.
+func FuzzIdentify(f *testing.F) {
+	seed(f, client.Claude)
+	seed(f, client.Codex)
+	f.Fuzz(func(t *testing.T, data []byte) {
+		path := filepath.Join(t.TempDir(), "t.jsonl")
+		if err := os.WriteFile(path, data, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		for _, c := range client.All() {
+			if _, err := Identify(c, path); err != nil && !errors.Is(err, ErrEmpty) {
+				t.Fatal(err)
+			}
+		}
+		if _, err := Detect(path); err != nil && !errors.Is(err, ErrEmpty) && !errors.Is(err, ErrUnknownFormat) {
+			t.Fatal(err)
+		}
+		if _, err := SubagentsAtWork(context.Background(), path); err != nil {
+			t.Fatal(err)
+		}
+	})
+}
+
 func FuzzReadClaude(f *testing.F) {
 	seed(f, client.Claude)
 	f.Fuzz(func(t *testing.T, data []byte) { fuzzRead(t, client.Claude, data) })
@@ -41,36 +69,21 @@ func FuzzReadCodex(f *testing.F) {
 // fuzzRead checks what must hold for any file: a story, within its bounds, valid
 // UTF-8, positions inside the file, and the same one by skimming.
 func fuzzRead(t *testing.T, c client.Client, data []byte) {
-	path := filepath.Join(t.TempDir(), "t.jsonl")
-	if err := os.WriteFile(path, data, 0o600); err != nil {
-		t.Fatal(err)
-	}
 	opt := Options{Messages: 5, MessageBytes: 200, OutputBytes: 50}
-	st, err := Read(context.Background(), c, path, opt)
+	st, err := readSource(context.Background(), c, memory(data), opt)
 	if err != nil && !errors.Is(err, ErrEmpty) {
 		t.Fatal(err)
 	}
 	checkStory(t, st, opt, int64(len(data)))
-	again, _ := Read(context.Background(), c, path, opt)
+	again, _ := readSource(context.Background(), c, memory(data), opt)
 	if diff := cmp.Diff(st, again); diff != "" {
 		t.Fatalf("read twice:\n%s", diff)
 	}
 	opt.LineBytes = 64
-	skimmed, _ := Read(context.Background(), c, path, opt)
+	skimmed, _ := readSource(context.Background(), c, memory(data), opt)
 	checkStory(t, skimmed, opt, int64(len(data)))
-	if _, err := Identify(c, path); err != nil && !errors.Is(err, ErrEmpty) {
-		t.Fatal(err)
-	}
-	if _, err := Detect(path); err != nil && !errors.Is(err, ErrEmpty) && !errors.Is(err, ErrUnknownFormat) {
-		t.Fatal(err)
-	}
-	if c == client.Claude {
-		if _, err := SubagentsAtWork(context.Background(), path); err != nil {
-			t.Fatal(err)
-		}
-	}
 	at := int64(-1)
-	_, err = Walk(context.Background(), c, path, func(m Message) error {
+	_, err = walkSource(context.Background(), c, memory(data), func(m Message) error {
 		if m.Offset <= at {
 			t.Errorf("message at %d behind one at %d", m.Offset, at)
 		}
@@ -117,12 +130,9 @@ func FuzzAfter(f *testing.F) {
 		f.Add(data, int64(len(data)/2), "c-0001")
 	}
 	f.Fuzz(func(t *testing.T, data []byte, from int64, want string) {
-		path := filepath.Join(t.TempDir(), "t.jsonl")
-		if err := os.WriteFile(path, data, 0o600); err != nil {
-			t.Fatal(err)
-		}
 		for _, c := range client.All() {
-			tail, err := After(context.Background(), c, path, from, []string{want})
+			src := memory(data)
+			tail, err := afterSource(context.Background(), c, src, from, []string{want})
 			if from > int64(len(data)) {
 				if !errors.Is(err, ErrBeyondEnd) {
 					t.Fatal(err)
@@ -135,7 +145,7 @@ func FuzzAfter(f *testing.F) {
 			if tail.Reach > int64(len(data)) || len(tail.Traces) != len(tail.TraceOf) || len(tail.Traces) > tail.Contexts+len(data) {
 				t.Errorf("%+v", tail)
 			}
-			if _, err := Holds(path, want, from, tail.Size); err != nil {
+			if _, err := src.holds(want, from, tail.Size); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -156,7 +166,7 @@ func FuzzScanner(f *testing.F) {
 		keys := 0
 		m := members(data)
 		for m.next() {
-			got[string(bytes.ToValidUTF8(m.key, []byte("\uFFFD")))] = m.val
+			got[string(replaceInvalid(m.key))] = m.val
 			keys++
 			short(m.val, 10)
 			textual(m.val, 7)
@@ -209,15 +219,7 @@ func FuzzShrink(f *testing.F) {
 	f.Add([]byte(`{"a":"\\\\\\\"","b":"\"","c":[[[[["deep"]]]]],"d":12345678901234567890}`), 1, 1)
 	f.Fuzz(func(t *testing.T, data []byte, keep, limit int) {
 		keep, limit = keep&0xff, limit&0xfff
-		path := filepath.Join(t.TempDir(), "l")
-		if err := os.WriteFile(path, data, 0o600); err != nil {
-			t.Fatal(err)
-		}
-		src, err := open(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer src.close()
+		src := memory(data)
 		small, ok, err := src.shrink(0, int64(len(data)), keep, limit)
 		if err != nil {
 			t.Fatal(err)
@@ -256,16 +258,7 @@ func FuzzFrames(f *testing.F) {
 	f.Add(bytes.Repeat([]byte("xyz\n"), 100), 3)
 	f.Fuzz(func(t *testing.T, data []byte, limit int) {
 		limit &= 0xff
-		path := filepath.Join(t.TempDir(), "l")
-		if err := os.WriteFile(path, data, 0o600); err != nil {
-			t.Fatal(err)
-		}
-		src, err := open(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer src.close()
-		checkFrames(t, src, data, limit)
+		checkFrames(t, memory(data), data, limit)
 	})
 }
 

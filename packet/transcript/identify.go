@@ -25,15 +25,13 @@ func Identify(c client.Client, path string) (Identity, error) {
 		return Identity{}, err
 	}
 	defer src.close()
-	st := &Story{Client: c, Path: path}
-	r := &reader{ctx: context.Background(), src: src, opt: Options{}.withDefaults(), st: st}
-	r.b = newBuilder(r.opt, st)
+	r := newReader(context.Background(), c, src, Options{})
 	if c == client.Codex {
 		err = r.codexIdentity()
 	} else {
 		err = r.claudeIdentity()
 	}
-	return st.Identity, err
+	return r.st.Identity, err
 }
 
 func (r *reader) codexIdentity() error {
@@ -219,9 +217,8 @@ func SubagentsAtWork(ctx context.Context, path string) (bool, error) {
 		return false, err
 	}
 	defer src.close()
-	st := &Story{Client: client.Claude, Path: path}
-	r := &reader{ctx: ctx, src: src, opt: Options{}.withDefaults(), st: st}
-	r.b = newBuilder(r.opt, st)
+	r := newReader(ctx, client.Claude, src, Options{})
+	st := r.st
 	r.b.dim = true
 	cr := &claudeReader{b: r.b}
 	from, err := src.alignment(src.size - defaultLookBack)

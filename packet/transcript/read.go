@@ -64,22 +64,33 @@ func Read(ctx context.Context, c client.Client, path string, opt Options) (*Stor
 		return st, err
 	}
 	defer src.close()
-	st.Size = src.size
-	r := &reader{ctx: ctx, src: src, opt: opt.withDefaults(), st: st, began: time.Now()}
-	r.b = newBuilder(r.opt, st)
+	return readSource(ctx, c, src, opt)
+}
+
+func readSource(ctx context.Context, c client.Client, src *source, opt Options) (*Story, error) {
+	r := newReader(ctx, c, src, opt)
+	r.began = time.Now()
+	var err error
 	if c == client.Codex {
 		err = r.codex()
 	} else {
 		err = r.claude()
 	}
 	if err != nil {
-		blank := &Story{Client: c, Path: path, Size: src.size, Identity: Identity{SessionID: st.Identity.SessionID}}
+		blank := &Story{Client: c, Path: src.path, Size: src.size, Identity: Identity{SessionID: r.st.Identity.SessionID}}
 		blank.Caveats = append(blank.Caveats, unread(err))
 		return blank, err
 	}
 	r.b.finish()
 	r.finish()
-	return st, nil
+	return r.st, nil
+}
+
+func newReader(ctx context.Context, c client.Client, src *source, opt Options) *reader {
+	st := &Story{Client: c, Path: src.path, Size: src.size}
+	r := &reader{ctx: ctx, src: src, opt: opt.withDefaults(), st: st}
+	r.b = newBuilder(r.opt, st)
+	return r
 }
 
 // unread says in words why a transcript wasn't read.
@@ -134,13 +145,11 @@ func (r *reader) finish() {
 	if r.late {
 		r.b.caveat("time was up: only the end of the transcript was read")
 	}
-	if now, err := r.src.f.Stat(); err == nil {
-		switch {
-		case now.Size() > st.Size:
-			r.b.caveat("the transcript grew while it was read")
-		case now.Size() < st.Size:
-			r.b.caveat("the transcript shrank while it was read")
-		}
+	switch now := r.src.sizeNow(); {
+	case now > st.Size:
+		r.b.caveat("the transcript grew while it was read")
+	case now < st.Size:
+		r.b.caveat("the transcript shrank while it was read")
 	}
 	if st.Omitted.Oversize > 0 {
 		r.b.caveat(fmt.Sprintf("%d very long records were skimmed", st.Omitted.Oversize))

@@ -340,14 +340,10 @@ func TestAGrowingFileIsReadUpToItsSizeAtTheStart(t *testing.T) {
 	}
 	defer f.Close()
 	fmt.Fprintln(f, said(3, "user", `"appended"`))
-	st := &Story{Client: client.Claude, Path: path, Size: src.size}
-	r := &reader{ctx: context.Background(), src: src, opt: Options{}.withDefaults(), st: st}
-	r.b = newBuilder(r.opt, st)
-	if err := r.claude(); err != nil {
+	st, err := readSource(context.Background(), client.Claude, src, Options{})
+	if err != nil {
 		t.Fatal(err)
 	}
-	r.b.finish()
-	r.finish()
 	if got := texts(st.Messages); !cmp.Equal(got, []string{"one", "two"}) {
 		t.Errorf("messages: %q", got)
 	}

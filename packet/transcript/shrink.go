@@ -190,20 +190,26 @@ func (z *shrinker) comma() bool {
 	return true
 }
 
+// word copies a number or a literal. One that is too long to be either is null.
 func (z *shrinker) word() bool {
+	var w [64]byte
+	n := 0
 	for {
-		for ; z.pos < len(z.buf); z.pos++ {
-			if ends[z.buf[z.pos]] {
-				return true
+		for ; z.pos < len(z.buf) && !ends[z.buf[z.pos]]; z.pos++ {
+			if n < len(w) {
+				w[n] = z.buf[z.pos]
 			}
-			if len(z.out.b) < 2*z.limit {
-				z.emit(z.buf[z.pos])
-			}
+			n++
 		}
-		if !z.fill() {
-			return z.err == nil
+		if z.pos < len(z.buf) || !z.fill() {
+			break
 		}
 	}
+	if n > len(w) {
+		n = copy(w[:], "null")
+	}
+	z.emit(w[:n]...)
+	return z.err == nil
 }
 
 // str copies a string's first keep raw bytes, up to a whole rune, and finds its

@@ -23,16 +23,19 @@ func Walk(ctx context.Context, c client.Client, path string, fn func(Message) er
 		return Omitted{}, err
 	}
 	defer src.close()
-	st := &Story{Client: c, Path: path, Size: src.size}
-	r := &reader{ctx: ctx, src: src, opt: Options{}.withDefaults(), st: st}
-	r.b = newBuilder(r.opt, st)
+	return walkSource(ctx, c, src, fn)
+}
+
+func walkSource(ctx context.Context, c client.Client, src *source, fn func(Message) error) (Omitted, error) {
+	r := newReader(ctx, c, src, Options{})
 	r.b.emit = fn
+	var err error
 	if c == client.Codex {
 		err = r.walkCodex()
 	} else {
 		err = r.walkClaude()
 	}
-	return st.Omitted, err
+	return r.st.Omitted, err
 }
 
 func (r *reader) walkClaude() error {
