@@ -357,7 +357,7 @@ func (c *Continuity) latestEdited() []string {
 func (c *Continuity) reading(n int) string {
 	const opening = "To read, only if needed (this text is meant to be enough to go on with):\n"
 	files := "- in the packet folder: " + InstructionsFile + " (everything on one page, at most 16 KB); " + TouchedFile +
-		"; " + LatestFileName + " (the latest messages); " + ContinuityFile + " (each item with its place in the transcript)\n"
+		"; " + LatestFile + " (the latest messages); " + ContinuityFile + " (each item with its place in the transcript)\n"
 	if len(opening)+len(files) > n {
 		return ""
 	}

@@ -73,14 +73,14 @@ func (p *page) steps(c *Continuity, s *Summary, full bool) {
 	steps := []string{
 		"Read this page. It is meant to be enough to go on with.",
 		"Read " + TouchedFile + " if it isn't clear which files matter; the files themselves are newer than any record of them.",
-		"Read " + LatestFileName + " only if the latest course of the talk is needed.",
+		"Read " + LatestFile + " only if the latest course of the talk is needed.",
 		"There is no full transcript in this packet; the session's own is named above.",
 		"State: “Restored from packet " + orWord(c.ID, "without an id") + " by " + s.Generator + " for rig " + s.TargetRig + ", default repo " + deref(s.DefaultTargetRepo, "none") + ".”",
 		"Name the caveats below, and what in this packet couldn't be checked.",
 		"Go on, or hand over to the next owner: " + clip(line(s.NextOwner), 200) + ".",
 	}
 	if full {
-		steps[3] = "Read " + FullFileName + " only if the others leave a question open."
+		steps[3] = "Read " + FullFile + " only if the others leave a question open."
 	}
 	for i, step := range steps {
 		p.putf("%d. %s\n", i+1, line(step))
@@ -218,7 +218,7 @@ func (p *page) stats(c *Continuity, s *Summary) {
 	p.putf("- Source runtime: %s%s; target runtime: %s\n", s.SourceRuntime, spaced(line(c.Session.Version)), s.TargetRuntime)
 	p.putf("- Reaches to: %s\n", c.reachWords())
 	p.putf("- Lines processed: %d\n", c.Reach.Lines)
-	p.putf("- Messages in %s: %d (bound %d)\n", LatestFileName, s.Latest.Messages, s.Latest.Bound)
+	p.putf("- Messages in %s: %d (bound %d)\n", LatestFile, s.Latest.Messages, s.Latest.Bound)
 	p.putf("- Compaction records read: %d\n", c.Boundaries)
 	p.putf("- Source working directory: %s\n", shown(s.SourceCWD))
 	if c.Reach.Tokens > 0 {

@@ -16,10 +16,10 @@ import (
 // The files of a packet.
 const (
 	InstructionsFile = "restore-instructions.md"
-	LatestFileName   = "transcript-latest.md"
+	LatestFile       = "transcript-latest.md"
 	TouchedFile      = "touched-files.md"
 	SummaryFile      = "restore-summary.json"
-	FullFileName     = "transcript.md"
+	FullFile         = "transcript.md"
 	ContinuityFile   = "continuity.json"
 )
 
@@ -84,7 +84,7 @@ func Make(in Input) (*Packet, error) {
 
 	p := &Packet{Continuity: c, Summary: summary, full: in.Full, redact: m.red, limits: in.Limits}
 	p.parts = []file{
-		{LatestFileName, latest},
+		{LatestFile, latest},
 		{TouchedFile, []byte(m.red.lines(touchedFiles(c)))},
 		{InstructionsFile, []byte(m.red.lines(instructions(c, summary, in.Full != nil)))},
 	}
@@ -488,7 +488,7 @@ func (m *maker) summary(c *Continuity, messages int) *Summary {
 		SourceSession: in.Session, SourceRig: rigOf(c.Session.Seat), SourceRuntime: c.Session.Client, SourceCWD: c.Session.CWD,
 		TargetRig: in.Origin.TargetRig, TargetRuntime: in.Origin.TargetRuntime, TargetWorkspaceRoot: m.red.path(in.Origin.TargetWorkspaceRoot),
 		RolePointer: d.RolePointer,
-		Latest:      LatestFile{Path: LatestFileName, Messages: Count(messages), Bound: Messages},
+		Latest:      LatestTranscript{Path: LatestFile, Messages: Count(messages), Bound: Messages},
 		Touched:     TouchedFiles{Path: TouchedFile, Top: topPaths(c)},
 		Pointers:    d.Pointers, NextOwner: d.NextOwner, AuthorityBoundaries: d.AuthorityBoundaries,
 		RedactionPolicy: redactionPolicy[0], TrustRanking: in.Origin.TrustRanking,
@@ -606,7 +606,7 @@ func (p *Packet) seal(full *sealed) error {
 	files := slices.Clone(p.parts)
 	sums := make([]Sum, 0, len(files)+2)
 	if full != nil {
-		p.Summary.Full = &FullFile{Path: FullFileName, Messages: Count(full.messages)}
+		p.Summary.Full = &FullTranscript{Path: FullFile, Messages: Count(full.messages)}
 		if p.redact.count > 0 && !slices.Contains(p.Summary.OmittedClasses, "redacted_secrets") {
 			p.Summary.OmittedClasses = append(p.Summary.OmittedClasses, "redacted_secrets")
 		}

@@ -14,7 +14,7 @@ import (
 	"github.com/reseat-dev/reseat/packet/transcript"
 )
 
-var packetFiles = []string{InstructionsFile, LatestFileName, TouchedFile, SummaryFile, ContinuityFile}
+var packetFiles = []string{InstructionsFile, LatestFile, TouchedFile, SummaryFile, ContinuityFile}
 
 func TestPacketIsAsInTheGoldenFiles(t *testing.T) {
 	for name, in := range kinds() {
@@ -174,7 +174,7 @@ func TestNoSecretReachesAPacket(t *testing.T) {
 	in.Origin.TargetWorkspaceRoot, in.Origin.CurrentWork = "/t/"+secret, secret
 	in.Full = func(emit func(transcript.Message) error) error { return emit(said(1, "user", secret)) }
 	dir := written(t, in)
-	for _, file := range append(slices.Clone(packetFiles), FullFileName) {
+	for _, file := range append(slices.Clone(packetFiles), FullFile) {
 		data, err := os.ReadFile(filepath.Join(dir, file))
 		if err != nil {
 			t.Fatal(err)
@@ -220,7 +220,7 @@ func TestATornSecretGoesToo(t *testing.T) {
 					t.Errorf("%q: %s holds %s", text, file, piece)
 				}
 			}
-			if file == LatestFileName && strings.Contains(text, "[…") && !strings.Contains(string(data), "bytes left out]") {
+			if file == LatestFile && strings.Contains(text, "[…") && !strings.Contains(string(data), "bytes left out]") {
 				t.Errorf("%q: the mark is gone", text)
 			}
 		}
@@ -334,7 +334,7 @@ func TestMessageTextCannotForgeAHead(t *testing.T) {
 	in.Story.Messages = []transcript.Message{said(1, "user", forged), said(2, "assistant", "x")}
 	in.Story.Boundaries = nil
 	dir := written(t, in)
-	data, err := os.ReadFile(filepath.Join(dir, LatestFileName))
+	data, err := os.ReadFile(filepath.Join(dir, LatestFile))
 	if err != nil {
 		t.Fatal(err)
 	}

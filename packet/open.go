@@ -41,7 +41,7 @@ func Open(dir string) (*Opened, error) {
 	case err != nil:
 		return nil, err
 	}
-	if info, err := f.root.Lstat(FullFileName); err == nil {
+	if info, err := f.root.Lstat(FullFile); err == nil {
 		o.FullBytes = info.Size()
 	}
 	return o, nil

@@ -48,7 +48,7 @@ func TestRealRedactorLeavesNothingToFind(t *testing.T) {
 		if r := Validate(dir, red); !r.Valid {
 			t.Errorf("round %d: %+v", round, r.Findings)
 		}
-		for _, file := range append(packetFiles, FullFileName) {
+		for _, file := range append(packetFiles, FullFile) {
 			data, err := os.ReadFile(filepath.Join(dir, file))
 			must(t, err)
 			for _, secret := range []string{"hunter2x9", "defghijklmnop", "pw77x", "q8w7e6r5", "LE234567", "api03-EXAMPLE"} {
@@ -56,7 +56,7 @@ func TestRealRedactorLeavesNothingToFind(t *testing.T) {
 					t.Errorf("round %d: %s holds %s: %q", round, file, secret, data[max(i-80, 0):min(i+40, len(data))])
 				}
 			}
-			if file == LatestFileName && !strings.Contains(string(data), "a1b2c3d4e5f6a1b2c3d4e5f6a1b2c3d4e5f6a1b2") {
+			if file == LatestFile && !strings.Contains(string(data), "a1b2c3d4e5f6a1b2c3d4e5f6a1b2c3d4e5f6a1b2") {
 				t.Errorf("round %d: a commit's id went too", round)
 			}
 		}

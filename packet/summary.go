@@ -15,40 +15,40 @@ import (
 // Summary is restore-summary.json, contract v0, in the contract's order. The
 // file's schema is restore-summary.schema.json.
 type Summary struct {
-	SourceSession       string       `json:"source_session_id"`
-	SourceRig           string       `json:"source_rig"`
-	SourceRuntime       string       `json:"source_runtime"`
-	SourceCWD           string       `json:"source_cwd"`
-	TargetRig           string       `json:"target_rig"`
-	TargetRuntime       string       `json:"target_runtime"`
-	TargetWorkspaceRoot string       `json:"target_workspace_root"`
-	DefaultTargetRepo   *string      `json:"default_target_repo"`
-	RolePointer         string       `json:"role_pointer"`
-	Latest              LatestFile   `json:"bounded_latest_transcript"`
-	Full                *FullFile    `json:"full_transcript,omitempty"`
-	Touched             TouchedFiles `json:"touched_files"`
-	Pointers            Pointers     `json:"durable_pointers"`
-	CurrentWork         string       `json:"current_work_summary"`
-	NextOwner           string       `json:"next_owner"`
-	Caveats             []string     `json:"caveats"`
-	AuthorityBoundaries string       `json:"authority_boundaries"`
-	OmittedClasses      []string     `json:"omitted_classes"`
-	RedactionPolicy     string       `json:"redaction_policy_id"`
-	TrustRanking        []string     `json:"source_trust_ranking"`
-	Generator           string       `json:"generator_version"`
-	GeneratedAt         string       `json:"generated_at"` // RFC 3339
+	SourceSession       string           `json:"source_session_id"`
+	SourceRig           string           `json:"source_rig"`
+	SourceRuntime       string           `json:"source_runtime"`
+	SourceCWD           string           `json:"source_cwd"`
+	TargetRig           string           `json:"target_rig"`
+	TargetRuntime       string           `json:"target_runtime"`
+	TargetWorkspaceRoot string           `json:"target_workspace_root"`
+	DefaultTargetRepo   *string          `json:"default_target_repo"`
+	RolePointer         string           `json:"role_pointer"`
+	Latest              LatestTranscript `json:"bounded_latest_transcript"`
+	Full                *FullTranscript  `json:"full_transcript,omitempty"`
+	Touched             TouchedFiles     `json:"touched_files"`
+	Pointers            Pointers         `json:"durable_pointers"`
+	CurrentWork         string           `json:"current_work_summary"`
+	NextOwner           string           `json:"next_owner"`
+	Caveats             []string         `json:"caveats"`
+	AuthorityBoundaries string           `json:"authority_boundaries"`
+	OmittedClasses      []string         `json:"omitted_classes"`
+	RedactionPolicy     string           `json:"redaction_policy_id"`
+	TrustRanking        []string         `json:"source_trust_ranking"`
+	Generator           string           `json:"generator_version"`
+	GeneratedAt         string           `json:"generated_at"` // RFC 3339
 }
 
-// LatestFile points to transcript-latest.md.
-type LatestFile struct {
+// LatestTranscript points to transcript-latest.md.
+type LatestTranscript struct {
 	Path     string `json:"path"`
 	Messages Count  `json:"message_count"`
 	Bound    Count  `json:"bound"` // always Messages (120)
 }
 
-// FullFile points to transcript.md. What the contract calls line_count is the
+// FullTranscript points to transcript.md. What the contract calls line_count is the
 // number of messages.
-type FullFile struct {
+type FullTranscript struct {
 	Path     string `json:"path"`
 	Messages Count  `json:"line_count"`
 }

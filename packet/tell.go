@@ -16,9 +16,9 @@ func (o *Opened) Tell(w io.Writer) error {
 		t.peer(o.Summary)
 	}
 	if (o.Summary.Full != nil) != (o.FullBytes >= 0) {
-		t.row("warning", "the summary and the folder disagree about "+FullFileName)
+		t.row("warning", "the summary and the folder disagree about "+FullFile)
 	} else if o.FullBytes >= 0 {
-		t.row("transcript", fmt.Sprintf("%s, %s in %s", count(int(o.Summary.Full.Messages), "message"), count(o.FullBytes, "byte"), FullFileName))
+		t.row("transcript", fmt.Sprintf("%s, %s in %s", count(int(o.Summary.Full.Messages), "message"), count(o.FullBytes, "byte"), FullFile))
 	}
 	t.row("packet", shown(o.Dir))
 	_, err := io.WriteString(w, t.b.String())
@@ -28,7 +28,7 @@ func (o *Opened) Tell(w io.Writer) error {
 // TellAll writes all of the packet that is made to be read: the instructions,
 // the touched files and the latest transcript.
 func (o *Opened) TellAll(w io.Writer) error {
-	for _, name := range []string{InstructionsFile, TouchedFile, LatestFileName} {
+	for _, name := range []string{InstructionsFile, TouchedFile, LatestFile} {
 		text, err := o.read(name)
 		if err != nil {
 			return err

@@ -66,7 +66,7 @@ func TestTellSaysThatKeyAndFileDisagree(t *testing.T) {
 	if got := told(t, dir); !strings.Contains(got, "transcript  1 message, ") {
 		t.Errorf("got\n%s", got)
 	}
-	must(t, removeFile(dir, FullFileName))
+	must(t, removeFile(dir, FullFile))
 	if got := told(t, dir); !strings.Contains(got, "warning     the summary and the folder disagree") {
 		t.Errorf("got\n%s", got)
 	}

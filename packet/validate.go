@@ -100,7 +100,7 @@ func (c *checker) run(dir string) {
 		c.readSummary(data)
 	}
 	c.readContinuity()
-	for _, name := range []string{InstructionsFile, LatestFileName, TouchedFile} {
+	for _, name := range []string{InstructionsFile, LatestFile, TouchedFile} {
 		c.present(name)
 	}
 	if c.raw != nil {
@@ -216,7 +216,7 @@ func (c *checker) paths() {
 		}
 		if file, _, err := c.folder.open(filepath.FromSlash(path)); err != nil {
 			// Parity's matter, or named already as a missing file of every packet.
-			if key != "full_transcript" && path != LatestFileName && path != TouchedFile {
+			if key != "full_transcript" && path != LatestFile && path != TouchedFile {
 				c.add(at, path, "must name a file of the packet: it "+missing(err))
 			}
 		} else {
@@ -234,15 +234,15 @@ func inside(path string) bool {
 // parity holds full_transcript and its file together, both ways.
 func (c *checker) parity() {
 	_, said := c.raw["full_transcript"]
-	_, err := c.folder.root.Lstat(FullFileName)
+	_, err := c.folder.root.Lstat(FullFile)
 	there := err == nil
 	switch {
 	case said && !there:
-		c.add("/full_transcript", nil, FullFileName+" is missing")
+		c.add("/full_transcript", nil, FullFile+" is missing")
 	case there && !said:
-		c.add(FullFileName, nil, "the summary has no full_transcript for it")
+		c.add(FullFile, nil, "the summary has no full_transcript for it")
 	case there:
-		c.present(FullFileName)
+		c.present(FullFile)
 	}
 }
 
@@ -456,7 +456,7 @@ func (c *checker) checksums() {
 			c.add(at+"/sha256", sum.SHA256, sum.File+" has another content")
 		}
 	}
-	for _, name := range []string{InstructionsFile, LatestFileName, TouchedFile, SummaryFile, FullFileName} {
+	for _, name := range []string{InstructionsFile, LatestFile, TouchedFile, SummaryFile, FullFile} {
 		if _, err := c.folder.root.Lstat(name); err == nil && !sums[name] {
 			c.add(in("/checksums"), name, "must cover "+name)
 		}
@@ -499,7 +499,7 @@ func (c *checker) secrets() {
 	for _, name := range []string{InstructionsFile, TouchedFile} {
 		c.secretLines(name)
 	}
-	for _, name := range []string{LatestFileName, FullFileName} {
+	for _, name := range []string{LatestFile, FullFile} {
 		c.secretMessages(name)
 	}
 }

@@ -40,7 +40,7 @@ func TestWritePutsAPrivatePacket(t *testing.T) {
 	if got := names(t, parent); !slices.Equal(got, []string{"packet"}) {
 		t.Errorf("beside it stand %v", got)
 	}
-	want := append(slices.Clone(packetFiles), FullFileName)
+	want := append(slices.Clone(packetFiles), FullFile)
 	slices.Sort(want)
 	if got := names(t, dir); !slices.Equal(got, want) {
 		t.Errorf("files %v", got)
