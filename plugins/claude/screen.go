@@ -33,7 +33,7 @@ func readPrompt(v pane.View) prompt {
 			return prompt{}
 		}
 		if mark == '!' {
-			return prompt{found: true, text: "!" + typed.String()}
+			return prompt{found: true, text: "!" + strings.TrimRight(typed.String(), " \u00a0")}
 		}
 		return prompt{found: true, text: typedText(typed, v.Rows[y+1:bottom])}
 	}

@@ -40,13 +40,13 @@ func (a *Adapter) usage(ctx context.Context, ref plugins.SessionRef) plugins.Usa
 	}
 	sample, sampled := readSample(a.home, ref.ID)
 	if sampled && sample.Transcript == path && sample.Tokens > 0 {
-		if newer, err := newerThan(ctx, path, sample.Bytes, 0); err == nil && !newer {
+		if newer, err := overtaken(ctx, path, sample.Bytes); err == nil && !newer {
 			return full(plugins.Usage{
 				Session: ref.ID, Tokens: sample.Tokens, Window: sample.Window, SampledAt: sample.At, Source: sourceStatusLine,
 			})
 		}
 	}
-	story, err := transcript.Read(ctx, client.Claude, path, transcript.Options{Session: ref.ID, Messages: 1, MessageBytes: 1, OutputBytes: 1})
+	story, err := lastUsage(ctx, path, ref.ID)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return unknown(plugins.UsageNotFound, err.Error())
@@ -61,8 +61,7 @@ func (a *Adapter) usage(ctx context.Context, ref plugins.SessionRef) plugins.Usa
 	if sampled {
 		u.Window = sample.Window
 	}
-	// The record that holds the usage counts as one itself.
-	u.Newer, err = newerThan(ctx, path, story.Usage.Offset, 1)
+	u.Newer, err = newerThan(ctx, path, story.Usage.Position)
 	if err != nil {
 		return unknown(plugins.UsageUnreadable, err.Error())
 	}
@@ -76,12 +75,36 @@ func full(u plugins.Usage) plugins.Usage {
 	return u
 }
 
-// newerThan says whether the main chain goes on beyond offset by more than the
-// records known.
-func newerThan(ctx context.Context, path string, offset int64, known int) (bool, error) {
-	tail, err := transcript.After(ctx, client.Claude, path, offset, nil)
+// newerThan says whether the main chain goes on behind the record that tells the
+// usage: an answer, which is work itself, or a boundary with what it left.
+func newerThan(ctx context.Context, path string, at transcript.Position) (bool, error) {
+	tail, err := transcript.After(ctx, client.Claude, path, at.Offset, nil)
 	if err != nil {
 		return false, err
 	}
-	return tail.Work > known || len(tail.Boundaries) > 0, nil
+	known := 1
+	for _, b := range tail.Boundaries {
+		if b.Offset != at.Offset {
+			return true, nil
+		}
+		known = 0
+	}
+	return tail.Work > known, nil
+}
+
+// overtaken says whether the main chain goes on beyond offset.
+func overtaken(ctx context.Context, path string, offset int64) (bool, error) {
+	tail, err := transcript.After(ctx, client.Claude, path, offset, nil)
+	return err == nil && (tail.Work > 0 || len(tail.Boundaries) > 0), err
+}
+
+// lastUsage reads as much of the tail as it takes to find the last usage.
+func lastUsage(ctx context.Context, path, id string) (*transcript.Story, error) {
+	opt := transcript.Options{Session: id, Messages: 8, MessageBytes: 1, OutputBytes: 1}
+	story, err := transcript.Read(ctx, client.Claude, path, opt)
+	if err == nil && story.Usage == nil && story.From > 0 {
+		opt.Messages = 1000
+		return transcript.Read(ctx, client.Claude, path, opt)
+	}
+	return story, err
 }

@@ -30,7 +30,7 @@ func (a *Adapter) usage(ctx context.Context, ref plugins.SessionRef) plugins.Usa
 	if path == "" {
 		return unknown(plugins.UsageNotFound, "no rollout with this id")
 	}
-	story, err := transcript.Read(ctx, client.Codex, path, transcript.Options{Session: ref.ID, Messages: 1, MessageBytes: 1, OutputBytes: 1})
+	story, err := lastUsage(ctx, path, ref.ID)
 	switch {
 	case err != nil:
 		return unknown(plugins.UsageUnreadable, err.Error())
@@ -55,4 +55,15 @@ func (a *Adapter) usage(ctx context.Context, ref plugins.SessionRef) plugins.Usa
 		u.Percent = 100 * float64(u.Tokens) / float64(u.Window)
 	}
 	return u
+}
+
+// lastUsage reads as much of the tail as it takes to find the last usage.
+func lastUsage(ctx context.Context, path, id string) (*transcript.Story, error) {
+	opt := transcript.Options{Session: id, Messages: 8, MessageBytes: 1, OutputBytes: 1}
+	story, err := transcript.Read(ctx, client.Codex, path, opt)
+	if err == nil && story.Usage == nil && story.From > 0 {
+		opt.Messages = 1000
+		return transcript.Read(ctx, client.Codex, path, opt)
+	}
+	return story, err
 }

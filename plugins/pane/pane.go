@@ -170,7 +170,7 @@ func (p *Pane) parseLook(out string) (View, error) {
 		}
 		rest = after
 	}
-	view.Rows = parseScreen(rest)
+	view.Rows = ParseScreen(rest)
 	return view, nil
 }
 

@@ -188,7 +188,7 @@ func TestAPersonAtAnAttachedClientIsSeen(t *testing.T) {
 }
 
 func TestAttributesTellTypedFromPlaceholder(t *testing.T) {
-	rows := parseScreen("\x1b[1m›\x1b[0m \x1b[2mAsk me\x1b[22mreal\x1b[38;5;244mgrey\x1b[39mdefault\x1b[0m\n\x1b[7m \x1b[27m   \nthird \x1b]8;;x\x1b\\link\x1b[38;2;1;2;3mrgb\n")
+	rows := ParseScreen("\x1b[1m›\x1b[0m \x1b[2mAsk me\x1b[22mreal\x1b[38;5;244mgrey\x1b[39mdefault\x1b[0m\n\x1b[7m \x1b[27m   \nthird \x1b]8;;x\x1b\\link\x1b[38;2;1;2;3mrgb\n")
 	if len(rows) != 3 {
 		t.Fatalf("%d rows: %v", len(rows), rows)
 	}
@@ -220,7 +220,7 @@ func TestAttributesTellTypedFromPlaceholder(t *testing.T) {
 func FuzzParseScreen(f *testing.F) {
 	f.Add("\x1b[1m›\x1b[0m \x1b[2mAsk me\x1b[38;5m\x1b[38;2;1mx\x1b]x\x1b")
 	f.Fuzz(func(t *testing.T, text string) {
-		for _, row := range parseScreen(text) {
+		for _, row := range ParseScreen(text) {
 			for _, c := range row {
 				if c.Rune < ' ' {
 					t.Fatalf("control character %q in a row", c.Rune)

@@ -27,10 +27,10 @@ func (r Row) String() string {
 	return b.String()
 }
 
-// parseScreen reads what tmux's capture-pane -e writes: rows of text with SGR
+// ParseScreen reads what tmux's capture-pane -e writes: rows of text with SGR
 // sequences. Attributes last from row to row until they are reset. Other escape
 // sequences are dropped.
-func parseScreen(text string) []Row {
+func ParseScreen(text string) []Row {
 	var rows []Row
 	var row Row
 	pen := Cell{}
