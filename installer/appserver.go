@@ -40,17 +40,28 @@ func (o Options) toApprove(data []byte, w Wanted, isJSON bool) ([]Approval, erro
 	if err != nil {
 		return nil, err
 	}
-	var list []Approval
-	for _, c := range all {
-		if w.owns(c.Event, c.Matcher, c.Kind, c.Command) {
-			list = append(list, Approval{Event: c.Event, Key: place{c.Event, c.Group, c.Index}.key(w.File), Hash: c.Hash()})
-		}
-	}
+	list := approvalsOf(all, w)
 	program := o.codex()
 	if program == "" {
 		return list, nil
 	}
 	return list, confirm(program, all, list, w.File)
+}
+
+// Approvals lists the approvals that our entries in a config.toml need; w.File is
+// the path under which Codex knows it.
+func Approvals(data []byte, w Wanted) ([]Approval, error) {
+	all, err := configured(data, false)
+	return approvalsOf(all, w), err
+}
+
+func approvalsOf(all []Configured, w Wanted) (list []Approval) {
+	for _, c := range all {
+		if w.owns(c.Event, c.Matcher, c.Kind, c.Command) {
+			list = append(list, Approval{Event: c.Event, Key: place{c.Event, c.Group, c.Index}.key(w.File), Hash: c.Hash()})
+		}
+	}
+	return list
 }
 
 // configured lists the hooks of a config.toml or hooks.json in Codex's order.

@@ -1,0 +1,5 @@
+package doctor
+
+import "os/exec"
+
+func ownGroup(*exec.Cmd) {}
