@@ -37,7 +37,8 @@ type codex struct {
 }
 
 // newCodex makes a home whose configuration knows only the stub. Further
-// top-level lines of config.toml may be given.
+// top-level lines of config.toml may be given. The project is trusted from the
+// start: 0.133.0 and 0.139.0 write that into the file by themselves.
 func newCodex(t *testing.T, version string, lines ...string) *codex {
 	t.Helper()
 	c := &codex{home: newBareHome(t), version: version, program: clientProgram(t, "codex", version)}
@@ -60,7 +61,10 @@ wire_api = "responses"
 env_key = "STUB_KEY"
 request_max_retries = 0
 stream_max_retries = 0
-`, codexModel, strings.Join(lines, "\n"), stub.BaseURL()))
+
+[projects.%q]
+trust_level = "trusted"
+`, codexModel, strings.Join(lines, "\n"), stub.BaseURL(), c.Project))
 	return c
 }
 
