@@ -52,7 +52,7 @@ type call struct {
 
 func commands() []command {
 	return []command{
-		installCommand(), uninstallCommand(),
+		installCommand(), uninstallCommand(), doctorCommand(),
 		statusCommand(), showCommand(), offCommand(), onCommand(), gcCommand(), purgeCommand(),
 		packetWriteCommand(), packetReadCommand(), packetValidateCommand(),
 		recapWriteCommand(), recapShowCommand(), whoamiCommand(),
