@@ -180,6 +180,8 @@ func userKindOf(c *claudeLine, content []byte) userKind {
 		content = opening
 	}
 	switch {
+	case slashCommand(content) != "":
+		return userTyped
 	case starts(content, localStarts):
 		return userLocal
 	case starts(content, summaryStarts):
@@ -203,6 +205,22 @@ var (
 	writtenStarts = []string{"<task-notification>", "[Request interrupted by user", "<system-reminder>", "<teammate-message", "[SYSTEM NOTIFICATION"}
 	wrapStarts    = []string{"<system-reminder>", "<ide_opened_file>", "<ide_selection>", "<ide_diagnostics>"}
 )
+
+// slashCommand returns the words of a command that becomes a prompt ("/mine the
+// args"): the client writes its message first, of a local command its name. ""
+// for any other text, also for what an agent invoked itself, whose name has no
+// slash.
+func slashCommand(raw []byte) string {
+	if !starts(raw, []string{"<command-message>"}) {
+		return ""
+	}
+	words := short(raw, defaultMessageBytes)
+	name := tag(words, "command-name")
+	if !strings.HasPrefix(name, "/") {
+		return ""
+	}
+	return strings.TrimSpace(name + " " + tag(words, "command-args"))
+}
 
 // wrapped reports whether a part of a prompt is what the client adds to it.
 func wrapped(raw []byte) bool { return starts(raw, wrapStarts) }
@@ -312,7 +330,11 @@ func (r *claudeReader) said(l line, c *claudeLine, content []byte, role string, 
 func (r *claudeReader) words(c *claudeLine, content []byte, role string) (text, int) {
 	t := textOf(r.b.opt.MessageBytes)
 	if isString(content) {
-		t.add(content, c.small.missing(content))
+		if words := slashCommand(content); words != "" && role == "user" {
+			t.write(words)
+		} else {
+			t.add(content, c.small.missing(content))
+		}
 		return t, 0
 	}
 	var pictures []string
