@@ -23,7 +23,7 @@ type Packet struct {
 	Continuity *Continuity
 	Summary    *Summary
 
-	parts  []file // the files that speak only of the session
+	parts  []file // the files that speak only of the session, by name
 	files  []file // those and the two above, once sealed; transcript.md is never in memory
 	full   func(emit func(transcript.Message) error) error
 	redact *redaction
@@ -57,9 +57,9 @@ func Make(in Input) (*Packet, error) {
 
 	p := &Packet{Continuity: c, Summary: summary, full: in.Full, redact: m.red, limits: in.Limits}
 	p.parts = []file{
-		{LatestFile, latest},
-		{TouchedFile, []byte(m.red.lines(touchedFiles(c)))},
 		{InstructionsFile, []byte(m.red.lines(instructions(c, summary, in.Full != nil)))},
+		{TouchedFile, []byte(m.red.lines(touchedFiles(c)))},
+		{LatestFile, latest},
 	}
 	c.Redaction = m.redactionNote()
 	if m.red.count > 0 {

@@ -281,7 +281,7 @@ func TestLatestTranscriptHoldsTheLatest120(t *testing.T) {
 		in.Story.Messages = append(in.Story.Messages, said(i, "user", fmt.Sprintf("message number %d.", i)))
 	}
 	p := mustMake(t, in)
-	latest := string(p.files[0].data)
+	latest := string(p.parts[2].data)
 	if p.Summary.Latest.Messages != 120 || strings.Contains(latest, "number 29.") || !strings.Contains(latest, "number 30.") || !strings.Contains(latest, "number 149.") {
 		t.Errorf("%d messages", p.Summary.Latest.Messages)
 	}
@@ -294,7 +294,7 @@ func TestLatestTranscriptHoldsTheLatest120(t *testing.T) {
 func TestLatestTranscriptGoesAcrossBoundaries(t *testing.T) {
 	in := anInput()
 	in.Story.Boundaries = []transcript.Boundary{{Position: at(25), Trigger: "manual"}, {Position: at(70)}, {Position: at(71), Trigger: "auto"}}
-	latest := string(mustMake(t, in).files[0].data)
+	latest := string(mustMake(t, in).parts[2].data)
 	var order []string
 	for l := range strings.SplitSeq(latest, "\n") {
 		switch {
@@ -320,7 +320,7 @@ func TestBoundariesOfAForkStandByTime(t *testing.T) {
 	old.Offset, old.Path = 900000, "/parent.jsonl"
 	in.Story.Messages = []transcript.Message{old, said(30, "user", "own")}
 	in.Story.Boundaries = []transcript.Boundary{{Position: at(10), Trigger: "auto"}}
-	latest := string(mustMake(t, in).files[0].data)
+	latest := string(mustMake(t, in).parts[2].data)
 	parent, mark, own := strings.Index(latest, "from the parent"), strings.Index(latest, boundaryHead), strings.Index(latest, "\nown")
 	if parent < 0 || parent > mark || mark > own {
 		t.Errorf("parent %d, mark %d, own %d", parent, mark, own)
@@ -363,7 +363,7 @@ func TestPagesHoldNothingHidden(t *testing.T) {
 			}
 		}
 	}
-	if got := string(p.files[0].data); !strings.Contains(got, "a[2Jbcdef\ngh") {
+	if got := string(p.parts[2].data); !strings.Contains(got, "a[2Jbcdef\ngh") {
 		t.Errorf("the text went with it:\n%s", got)
 	}
 }

@@ -5,34 +5,35 @@ import (
 	"encoding/hex"
 	"fmt"
 	"slices"
-	"strings"
 )
 
 // seal makes the two files that speak of the others. full is what is known of
 // transcript.md, nil for none.
 func (p *Packet) seal(full *sealed) error {
-	files := slices.Clone(p.parts)
-	sums := make([]Sum, 0, len(files)+2)
 	if full != nil {
 		p.Summary.Full = &FullTranscript{Path: FullFile, Messages: Count(full.messages)}
 		if p.redact.count > 0 && !slices.Contains(p.Summary.OmittedClasses, "redacted_secrets") {
 			p.Summary.OmittedClasses = append(p.Summary.OmittedClasses, "redacted_secrets")
 		}
 		p.Continuity.Redaction.Secrets = p.redact.count
-		sums = append(sums, full.sum)
 	}
 	summary, err := p.Summary.Encode()
 	if err != nil {
 		return fmt.Errorf("writing %s: %w", SummaryFile, err)
 	}
-	files = append(files, file{SummaryFile, summary})
+	// In the order of their names, without a sort: one weighs as much in a hook
+	// program as all of this file.
+	files := []file{p.parts[0], {SummaryFile, summary}, p.parts[1], p.parts[2]}
+	sums := make([]Sum, 0, len(files)+1)
 	for _, f := range files {
 		if int64(len(f.data)) > p.limits.FileBytes {
 			return fmt.Errorf("%s would have %d bytes, more than the limit of %d", f.name, len(f.data), p.limits.FileBytes)
 		}
 		sums = append(sums, sumOf(f))
 	}
-	slices.SortFunc(sums, func(a, b Sum) int { return strings.Compare(a.File, b.File) })
+	if full != nil {
+		sums = append(sums, full.sum)
+	}
 	p.Continuity.Checksums = sums
 	data, err := p.Continuity.shrunk(p.limits.FileBytes)
 	if err != nil {
@@ -140,12 +141,10 @@ func dropMiddle[T any](l *[]T, n int) int64 {
 // Files is what the packet consists of, by name: all that is known once it was
 // written, without transcript.md before.
 func (p *Packet) Files() []Sum {
-	files := slices.Clone(p.Continuity.Checksums)
 	for _, f := range p.files {
 		if f.name == ContinuityFile {
-			files = append(files, sumOf(f))
+			return slices.Insert(slices.Clone(p.Continuity.Checksums), 0, sumOf(f))
 		}
 	}
-	slices.SortFunc(files, func(a, b Sum) int { return strings.Compare(a.File, b.File) })
-	return files
+	return slices.Clone(p.Continuity.Checksums)
 }
