@@ -67,6 +67,9 @@ func FuzzPlanted(f *testing.F) {
 		if c.shaped && !shaped(k.template) {
 			c = carriers[0]
 		}
+		if strings.Contains(before, "BEGIN ") && strings.Contains(after, "END ") {
+			return // it may be a certificate's, then
+		}
 		whole, hidden := plant(expand(rng, k.template))
 		text := before + "\n" + c.wrap(rng, whole) + "\n" + after
 		got, _ := r.Text(text)

@@ -27,11 +27,13 @@ func (c *scanner) blockBegin(i int) int {
 		return 0
 	}
 	c.framed = from
+	end := c.blocks.after(c.s, from)
 	if !strings.Contains(label, "PRIVATE KEY") {
-		c.public = c.lines(from)
+		if to := c.lines(from); isPublic(label) && strings.HasPrefix(c.s[end:], "-----END "+strings.TrimPrefix(label, "BEGIN ")) && decoration(c.s[:end], to) == end {
+			c.public = to
+		}
 		return 0
 	}
-	end := c.blocks.after(c.s, from)
 	if next := c.begins.after(c.s, from); end < len(c.s) && end-from <= blockReach && end < next {
 		if _, to := frame(c.s, end); to > 0 {
 			return c.add(i, to, "private-key")
@@ -41,6 +43,16 @@ func (c *scanner) blockBegin(i int) int {
 		return c.add(i, end, "private-key")
 	}
 	return 0
+}
+
+// isPublic reports whether a block with this label is random and no secret.
+func isPublic(label string) bool {
+	for _, kind := range [...]string{"CERTIFICATE", "PUBLIC KEY", "SIGNATURE", "PARAMETERS", "X509 CRL", "PKCS7", "CMS"} {
+		if strings.Contains(label, kind) {
+			return true
+		}
+	}
+	return false
 }
 
 func (c *scanner) blockEnd(i int) int {
@@ -122,7 +134,7 @@ func decoration(s string, p int) int {
 
 // endsPiece reports whether a piece of base64 may end at i.
 func endsPiece(s string, i int) bool {
-	return i == len(s) || isSpace(s[i]) || isQuote(s[i]) || strings.IndexByte(`\,;-`, s[i]) >= 0 || s[i] >= 0x80
+	return i == len(s) || isSpace(s[i]) || isQuote(s[i]) || strings.IndexByte(`\,;`, s[i]) >= 0 || s[i] >= 0x80 || strings.HasPrefix(s[i:], "----")
 }
 
 // alone reports whether nothing but closing signs follows on the line of the

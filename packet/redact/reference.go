@@ -253,6 +253,16 @@ func holdsDigit(text string) bool {
 	return false
 }
 
+// holdsRandomWord reports whether one of the words of a text is no word.
+func holdsRandomWord(text string) bool {
+	for w := range strings.FieldsSeq(text) {
+		if len(w) >= 12 && holdsDigit(w) && !wordy(w) && !isHash(w) && !isCode(w) && !isPath(w) {
+			return true
+		}
+	}
+	return false
+}
+
 // holdsSign reports whether text has a sign that names and words don't have.
 func holdsSign(text string) bool {
 	for i := range len(text) {

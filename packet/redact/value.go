@@ -18,6 +18,7 @@ type value struct {
 	spoken     bool // after a blank, in prose
 	said       bool // after "is"
 	netrc      bool // in a line of ~/.netrc
+	block      bool // on the line after the name, as YAML has it
 	open       bool // longer than valueReach: end isn't its end yet
 }
 
@@ -37,7 +38,9 @@ func (c *scanner) valueAfter(i int) value {
 			q++
 		}
 		if q < len(c.s) && c.s[q] == '\n' {
-			p = decoration(c.s[:min(len(c.s), q+64)], q+1)
+			v := c.valueFrom(decoration(c.s[:min(len(c.s), q+64)], q+1))
+			v.block = true
+			return v
 		}
 	}
 	return c.valueFrom(p)
@@ -224,9 +227,10 @@ func (c *scanner) wordsEnd(v value) int {
 	return end
 }
 
-// resolved is a text with its escapes resolved, as it is judged.
+// resolved is a text with its escapes resolved, as it is judged. A password may
+// look like percent encoding by chance.
 func resolved(text string) string {
-	if strings.IndexByte(text, '\\') < 0 && strings.IndexByte(text, '%') < 0 && strings.IndexByte(text, '&') < 0 {
+	if strings.IndexByte(text, '\\') < 0 && strings.IndexByte(text, '&') < 0 {
 		return text
 	}
 	return (&view{text: text}).unescape().text
@@ -241,6 +245,9 @@ func classOf(m meaning) string {
 
 // literal tells a secret written out from a type, a variable, code or prose.
 func (c *scanner) literal(k key, v value, text string) bool {
+	if v.block && !c.endsLine(v.end) {
+		return false
+	}
 	if isPath(text) || !v.quoted && !v.tight && !v.colon && !v.spoken && isStatement(text) {
 		return false
 	}
@@ -296,11 +303,14 @@ func (c *scanner) isSecret(k key, v value, text string) bool {
 	if len(text) < 6 || isNumber(text) {
 		return false
 	}
-	if strings.IndexByte(text, ' ') >= 0 || isDigestLabel(text) || isAlphabet(text) {
+	if strings.IndexByte(text, ' ') >= 0 && !holdsRandomWord(text) || isDigestLabel(text) || isAlphabet(text) {
 		return false
 	}
 	if k.upper && v.tight && !v.colon || k.flag {
 		return (len(text) >= 8 || holdsDigit(text)) && !isMetavar(text) && !isCode(text) && !isOption(text)
+	}
+	if strings.IndexByte(text, ' ') >= 0 {
+		return !isCode(text)
 	}
 	if len(text) < 8 || isCode(text) || wordy(text) && (!v.quoted || !strings.ContainsAny(text, "#!^~")) {
 		return false
