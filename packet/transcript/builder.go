@@ -265,12 +265,16 @@ func (b *builder) finish() {
 	for _, c := range b.commands {
 		b.st.Commands = append(b.st.Commands, *c)
 	}
+	files := make([]*File, 0, len(b.files)) // pointers: a sort of structs is 12 kB of code for each type
 	for _, f := range b.files {
+		files = append(files, f)
+	}
+	slices.SortFunc(files, func(x, y *File) int {
+		return cmp.Or(y.Edits-x.Edits, y.Reads-x.Reads, cmp.Compare(x.Path, y.Path))
+	})
+	for _, f := range files {
 		b.st.Files = append(b.st.Files, *f)
 	}
-	slices.SortFunc(b.st.Files, func(x, y File) int {
-		return cmp.Or(cmp.Compare(y.Edits, x.Edits), cmp.Compare(y.Reads, x.Reads), cmp.Compare(x.Path, y.Path))
-	})
 	for _, w := range b.open {
 		if !w.over {
 			b.st.Open = append(b.st.Open, w.OpenWork)

@@ -3,7 +3,6 @@ package transcript
 import (
 	"bytes"
 	"hash/maphash"
-	"slices"
 	"strconv"
 	"strings"
 )
@@ -873,11 +872,11 @@ func (r *codexReader) finish() {
 	if r.events || r.b.emit != nil {
 		return
 	}
+	r.b.st.Requests = nil // those that were taken for typed, in order with the others
 	for i := range r.b.st.Messages {
-		if m := &r.b.st.Messages[i]; m.Role == "user" && !m.Typed {
+		if m := &r.b.st.Messages[i]; m.Role == "user" {
 			m.Typed = true
 			r.b.request(*m)
 		}
 	}
-	slices.SortStableFunc(r.b.st.Requests, func(a, b Message) int { return int(a.Offset - b.Offset) })
 }

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"slices"
 
 	"github.com/reseat-dev/reseat/internal/client"
 )
@@ -176,14 +175,14 @@ func (r *reader) promptNode(l line) (n node, ok bool) {
 	return n, ok && (n.kind == nodePrompt || n.kind == nodeOther && n.counts)
 }
 
-// merged joins overlapping spans, in file order.
+// merged joins overlapping spans, in file order. They come in the order of their
+// ends.
 func merged(spans []span) []span {
-	slices.SortFunc(spans, func(a, b span) int { return int(a.from - b.from) })
 	var out []span
 	for _, s := range spans {
-		if n := len(out); n > 0 && s.from <= out[n-1].to {
-			out[n-1].to = max(out[n-1].to, s.to)
-			continue
+		for len(out) > 0 && s.from <= out[len(out)-1].to {
+			s.from = min(s.from, out[len(out)-1].from)
+			out = out[:len(out)-1]
 		}
 		out = append(out, s)
 	}
