@@ -173,7 +173,7 @@ func (t *trial) run() Finding {
 	case holding == 0:
 		return Finding{
 			Colour: Red, Stops: true, Says: fmt.Sprintf("%s%s compacted a made-up session, and the directive did not reach the model", t.c.Title(), version),
-			Evidence: append([]string{fmt.Sprintf("none of %d requests after the compaction holds it", requests)}, t.told()...),
+			Evidence: append([]string{fmt.Sprintf("none of %d requests after the compaction names %s", requests, t.packet())}, t.told()...),
 			Remedy:   "this version may not pass on what hooks print: use another one (reseat doctor names those tried), and please report it",
 		}
 	}
@@ -182,6 +182,16 @@ func (t *trial) run() Finding {
 
 // mark stands in a directive, which names its packet, and in nothing else.
 func (t *trial) mark() string { return filepath.Join(t.state, "s") + string(filepath.Separator) }
+
+// packet is the folder that the missing directive would have named, as far as one
+// was written.
+func (t *trial) packet() string {
+	found, _ := filepath.Glob(filepath.Join(t.state, "s", "*", "c", "*", "packet"))
+	if len(found) == 0 {
+		return "a packet (none was written)"
+	}
+	return found[len(found)-1]
+}
 
 func (t *trial) runner() (runner, error) {
 	if t.c == client.Codex {

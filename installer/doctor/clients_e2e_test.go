@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -18,6 +19,7 @@ import (
 
 	"github.com/reseat-dev/reseat/installer"
 	"github.com/reseat-dev/reseat/internal/client"
+	"github.com/reseat-dev/reseat/internal/stubmodel/openai"
 )
 
 // realClients are the pinned versions; make e2e puts them into the cache.
@@ -144,4 +146,58 @@ func stripped(body []byte) []byte {
 		return body
 	}
 	return out
+}
+
+// TestTrustHooksMakesCodexRunThem installs without and with the approval, and
+// runs codex exec, which has no flag to go without.
+func TestTrustHooksMakesCodexRunThem(t *testing.T) {
+	for _, version := range realClients[client.Codex] {
+		t.Run(version, func(t *testing.T) {
+			stub, err := openai.Serve(nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { _ = stub.Close() })
+			w := newWard(t)
+			w.must(os.MkdirAll(w.path("clients"), 0o700))
+			w.must(os.Symlink(realClient(t, client.Codex, version), w.path("clients/codex")))
+			w.write(codexTOML, fmt.Sprintf("model = \"gpt-5.5\"\nmodel_provider = \"stub\"\ncheck_for_update_on_startup = false\n\n[model_providers.stub]\nname = \"stub\"\nbase_url = %q\nwire_api = \"responses\"\nenv_key = \"STUB_KEY\"\n", stub.BaseURL()))
+			exec := func() {
+				tried := &trial{LiveOptions: LiveOptions{Install: w.opts.Install}, c: client.Codex, program: w.path("clients/codex"), home: w.home}
+				if _, err := tried.outputIn([]string{"CODEX_HOME=" + w.path(".codex"), "STUB_KEY=sk-EXAMPLE"}, "", "exec", "--json", "--skip-git-repo-check", "Hello."); err != nil {
+					t.Fatal(err)
+				}
+			}
+			w.opts.SkipRun = true
+
+			w.installIn(client.Codex, installer.User, false)
+			exec()
+			if last, event := lastRun(w.opts.Install.State, client.Codex); !last.IsZero() {
+				t.Errorf("without approval the hook at %s ran", event)
+			}
+			report := Check(context.Background(), w.opts)
+			text := show(t, report)
+			if report.ExitCode() != Sick || !strings.Contains(text, "yellow  codex   Codex skips our hooks in silence until you approve them (untrusted)") || !strings.Contains(text, "reseat install --client codex --trust-hooks") {
+				t.Errorf("exit code %d", report.ExitCode())
+			}
+
+			o := w.opts.Install
+			o.Clients, o.TrustHooks = []client.Client{client.Codex}, true // asks this codex about keys and hashes
+			plan, err := installer.PlanInstall(o)
+			w.must(err)
+			done, err := plan.Apply(context.Background())
+			w.must(err)
+			for _, change := range done.Changes {
+				t.Logf("%s %s: %d approvals", change.Action, change.Path, len(change.Approvals))
+			}
+			exec()
+			if last, _ := lastRun(w.opts.Install.State, client.Codex); last.IsZero() {
+				t.Error("with approval no hook ran")
+			}
+			report = Check(context.Background(), w.opts)
+			if text = show(t, report); report.ExitCode() != Healthy || !strings.Contains(text, "(approved)") {
+				t.Errorf("exit code %d", report.ExitCode())
+			}
+		})
+	}
 }
