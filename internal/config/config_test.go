@@ -204,9 +204,9 @@ func TestLoadNamesFileLineKeyAndRemedy(t *testing.T) {
 		{"age without unit", "[limits]\nmax_age = 14\n", `line 2: "limits.max_age" must be a time span such as "14d", "90m" or "1h30m", at most 10 years`},
 		{"count", "[limits]\npackets_per_session = 0\n", `line 2: "limits.packets_per_session" must be at least 1`},
 		{"hours", "[policy.claude]\nquiet_hours = [\"22-07\"]\n", `line 2: "policy.claude.quiet_hours" must be hours such as "22:00-07:00"`},
-		{"syntax", "[defaults]\nintent = x\n", `line 2: expected value but found "x" instead`},
+		{"syntax", "[defaults]\nintent = x\n", `line 2: expected a value, found "x"`},
 		{"syntax, unclosed", "[defaults]\nintent = \"x\n", "line 2: "},
-		{"twice", "[defaults]\nack = true\nack = false\n", `line 3: key 'defaults.ack' has already been defined`},
+		{"twice", "[defaults]\nack = true\nack = false\n", `line 3: "defaults.ack" is defined twice`},
 		{"several, in the order of the file", "[seat.\"a@b\"]\nx = 1\n[defaults]\ny = 2\n", `line 2: unknown key "seat.\"a@b\".x" (and 1 more)`},
 		{"not text", "[defaults]\nintent = \"\xff\"\n", "isn't UTF-8 text"},
 	} {

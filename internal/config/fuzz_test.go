@@ -50,16 +50,11 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// FuzzKeyLines: the walk ends and stays inside the document, TOML or not.
-func FuzzKeyLines(f *testing.F) {
-	f.Add(layered)
-	f.Add("a.b.\"c\\\"d\" = [{x = 1, y.z = '''\n'''}] # c\n[t]\nk=1")
-	f.Add("= = [[[{{{\"\"\"")
-	f.Fuzz(func(t *testing.T, doc string) {
-		for path, line := range keyLines(doc) {
-			if line < 1 || line > strings.Count(doc, "\n")+1 {
-				t.Fatalf("%q on line %d", path, line)
-			}
-		}
-	})
+// FuzzTOML holds the reader against the library: what both take means the same,
+// and what the library takes, the reader takes.
+func FuzzTOML(f *testing.F) {
+	for _, s := range tomlTexts {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) { sameTOML(t, s) })
 }

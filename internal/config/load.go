@@ -13,8 +13,6 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/BurntSushi/toml"
-
 	"github.com/reseat-dev/reseat/internal/client"
 )
 
@@ -146,21 +144,21 @@ func exists(path string) bool {
 // parser walks over a parsed file and notes what is wrong.
 type parser struct {
 	file     string
-	data     string
-	lines    map[string]int // of keys, made when a problem needs it
+	lines    map[string]int // of keys
 	problems []Problem
 }
 
 func (c *Config) parse(data []byte) []Problem {
 	text := strings.TrimPrefix(string(data), "\ufeff")
-	p := &parser{file: c.File, data: text}
+	p := &parser{file: c.File}
 	if !utf8.ValidString(text) {
 		return []Problem{{File: c.File, What: "isn't UTF-8 text"}}
 	}
-	var root map[string]any
-	if _, err := toml.Decode(text, &root); err != nil {
-		return []Problem{syntaxProblem(c.File, text, err)}
+	root, lines, err := parseTOML(text)
+	if err != nil {
+		return []Problem{syntaxProblem(c.File, err)}
 	}
+	p.lines = lines
 	for _, name := range sorted(root) {
 		p.section(c, name, root[name])
 	}
@@ -168,25 +166,13 @@ func (c *Config) parse(data []byte) []Problem {
 	return p.problems
 }
 
-// syntaxProblem is what the TOML parser says. Its own line number is one too
-// high for an error at the end of a line, so it is counted here.
-func syntaxProblem(file, text string, err error) Problem {
-	p := Problem{File: file, What: strings.TrimPrefix(err.Error(), "toml: "), Remedy: "write it as in reseat config"}
-	var at toml.ParseError
+func syntaxProblem(file string, err error) Problem {
+	p := Problem{File: file, What: err.Error(), Remedy: "write it as in reseat config"}
+	var at *syntaxError
 	if errors.As(err, &at) {
-		start := max(0, min(at.Position.Start, len(text)))
-		p.Line, p.Key, p.What = 1+strings.Count(text[:start], "\n"), at.LastKey, sentence(at.Message)
+		p.Line, p.What = at.line, at.what
 	}
 	return p
-}
-
-// sentence writes a message of the TOML parser the way ours are.
-func sentence(s string) string {
-	s = strings.TrimSuffix(strings.Join(strings.Fields(s), " "), ".")
-	if len(s) > 1 && s[0] >= 'A' && s[0] <= 'Z' && (s[1] < 'A' || s[1] > 'Z') {
-		return strings.ToLower(s[:1]) + s[1:]
-	}
-	return s
 }
 
 // sections are the tables at the top of a file.
@@ -352,7 +338,13 @@ func (p *parser) read(path []string, v any, fields []field, more []string) (set 
 
 func sorted(t map[string]any) []string { return slices.Sorted(maps.Keys(t)) }
 
+// maxProblems is how many problems of one file are told.
+const maxProblems = 50
+
 func (p *parser) wrong(path []string, what, remedy string) {
+	if len(p.problems) == maxProblems {
+		return
+	}
 	p.problems = append(p.problems, Problem{File: p.file, Line: p.line(path), Key: dotted(path), What: what, Remedy: remedy})
 }
 
@@ -365,9 +357,6 @@ func (p *parser) unknown(path []string, known []string) {
 }
 
 func (p *parser) line(path []string) int {
-	if p.lines == nil {
-		p.lines = keyLines(p.data)
-	}
 	for n := len(path); n > 0; n-- {
 		if line, ok := p.lines[joined(path[:n])]; ok {
 			return line
