@@ -101,6 +101,9 @@ func TestInstallChangesOnlyItsOwnBytes(t *testing.T) {
 	for _, f := range formats() {
 		for _, content := range []string{"missing", "empty", "{}", "own hooks", "foreign hooks", "200 KB"} {
 			for _, indent := range []string{"tab", "2 spaces", "4 spaces", "minified"} {
+				if content == "200 KB" && indent[0] != 't' && indent[0] != 'm' && !*full {
+					continue // each takes a second
+				}
 				var row strings.Builder
 				for _, eol := range []string{"LF", "CRLF"} {
 					for _, mark := range []string{"", "BOM"} {
