@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+	"math"
 
 	"github.com/reseat-dev/reseat/hooks"
 	"github.com/reseat-dev/reseat/packet/transcript"
@@ -241,6 +242,9 @@ func (b *Bridge) confirm(ctx context.Context, e hooks.Event, a *Attempt, all []*
 	}
 	if !c.proved || !lossProved(a, c.boundary, c.tail, c.ability, heldBefore) {
 		return Outcome{Decision: DidWait, ID: a.ID(), Reason: "printed, not confirmed yet"}, settled
+	}
+	if held, err := transcript.Holds(c.path, a.ID(), c.boundary.Offset, math.MaxInt64); held || err != nil {
+		return Outcome{Decision: DidWait, ID: a.ID(), Reason: "printed; it stands in the transcript, but not in a form that is known"}, settled
 	}
 	if turnsAfter(c.tail, c.boundary.Offset) > tooManyTurns {
 		return b.conclude(a, TooLate, DidTooLate, "it was lost, and more than two turns went by without it")
