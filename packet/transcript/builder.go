@@ -269,8 +269,9 @@ func (b *builder) finish() {
 	for _, f := range b.files {
 		files = append(files, f)
 	}
-	slices.SortFunc(files, func(x, y *File) int {
-		return cmp.Or(y.Edits-x.Edits, y.Reads-x.Reads, cmp.Compare(x.Path, y.Path))
+	sort.Slice(files, func(i, j int) bool {
+		x, y := files[i], files[j]
+		return cmp.Or(y.Edits-x.Edits, y.Reads-x.Reads, strings.Compare(x.Path, y.Path)) < 0
 	})
 	for _, f := range files {
 		b.st.Files = append(b.st.Files, *f)

@@ -1,6 +1,7 @@
 package transcript
 
 import (
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -13,35 +14,36 @@ const (
 	maxEntries   = 1 << 16 // folder entries looked at
 )
 
-// ancestors follows history_base: a fork of 0.171.0 doesn't copy its parent's
-// history but names the thread and up to where it is its own.
+// ancestors follows history_base. A fork of 0.171.0 doesn't copy its parent's
+// history but names the rollout and up to where it is its own; and a person who
+// goes back in the terminal makes a new rollout of the same thread, whose base is
+// the one before, up to there: rollout-<time>-<thread>_<rollout>.jsonl. The base's
+// thread_id is the last id in the name of its file.
 func (r *reader) ancestors(list []*segment, c *codexLine) []*segment {
-	seen := map[string]bool{r.st.Identity.SessionID: true}
+	seen := []fs.FileInfo{r.src.info}
 	for len(list) <= maxAncestors {
 		base := member(c.payload, "history_base")
-		thread := short(member(base, "thread_id"), nameBytes)
-		if thread == "" {
+		id := short(member(base, "thread_id"), nameBytes)
+		if id == "" {
 			return list
 		}
-		s, meta := r.parent(thread, seen, base)
+		s, meta := r.parent(id, seen, base)
 		if s == nil {
 			r.b.caveat("the history that this session was forked from was not found")
 			return list
 		}
-		list = append(list, s)
-		c = meta
+		list, seen, c = append(list, s), append(seen, s.src.info), meta
 	}
 	r.b.caveat("the session was forked too many times: its oldest history was not read")
 	return list
 }
 
-// parent opens the rollout of a thread, up to where the fork was taken.
-func (r *reader) parent(thread string, seen map[string]bool, base []byte) (*segment, *codexLine) {
-	if seen[thread] || strings.ContainsAny(thread, `/\*?[`) {
+// parent opens the rollout with an id, up to where the history goes on elsewhere.
+func (r *reader) parent(id string, seen []fs.FileInfo, base []byte) (*segment, *codexLine) {
+	if strings.ContainsAny(id, `/\`) {
 		return nil, nil
 	}
-	seen[thread] = true
-	path := findRollout(r.src.path, thread)
+	path := findRollout(r.src.path, id)
 	if path == "" {
 		return nil, nil
 	}
@@ -50,7 +52,11 @@ func (r *reader) parent(thread string, seen map[string]bool, base []byte) (*segm
 		return nil, nil
 	}
 	c, found, err := src.firstMeta(r)
-	if err != nil || !found || !is(member(c.payload, "id"), thread) {
+	own := is(member(c.payload, "id"), id) || strings.HasSuffix(path, "_"+id+".jsonl")
+	for _, info := range seen {
+		own = own && (info == nil || !os.SameFile(info, src.info))
+	}
+	if err != nil || !found || !own {
 		src.close()
 		return nil, nil
 	}
@@ -61,18 +67,17 @@ func (r *reader) parent(thread string, seen map[string]bool, base []byte) (*segm
 	return &segment{src: src, to: to, in: path}, &c
 }
 
-// findRollout finds a thread's rollout below the sessions folder that from lies
-// in: sessions/YYYY/MM/DD/rollout-<time>-<thread>.jsonl. A thread's id is a UUID
-// of version 7, so the day is known but for the time zone; else every day is
-// looked at, newest first, up to a bound.
-func findRollout(from, thread string) string {
+// findRollout finds the rollout with an id below the sessions folder that from
+// lies in: sessions/YYYY/MM/DD/. The id is a UUID of version 7, so the day is known
+// but for the time zone; else every day is looked at, newest first, up to a bound.
+func findRollout(from, id string) string {
 	root := sessionsDir(from)
 	if root == "" {
 		return ""
 	}
-	suffix := "-" + thread + ".jsonl"
+	suffix := id + ".jsonl"
 	left := maxEntries
-	if day, ok := uuidTime(thread); ok {
+	if day, ok := uuidTime(id); ok {
 		for _, off := range []int{0, 1, -1} {
 			dir := filepath.Join(root, day.AddDate(0, 0, off).Format("2006/01/02"))
 			if p := rolloutIn(dir, suffix, &left); p != "" {
@@ -113,8 +118,9 @@ func rolloutIn(dir, suffix string, left *int) string {
 		if *left--; *left < 0 {
 			return ""
 		}
-		if strings.HasSuffix(e.Name(), suffix) && strings.HasPrefix(e.Name(), "rollout-") {
-			return filepath.Join(dir, e.Name())
+		name := e.Name()
+		if before, ok := strings.CutSuffix(name, suffix); ok && strings.HasPrefix(before, "rollout-") && (before[len(before)-1] == '-' || before[len(before)-1] == '_') {
+			return filepath.Join(dir, name)
 		}
 	}
 	return ""

@@ -157,7 +157,7 @@ func FuzzAfter(f *testing.F) {
 func FuzzScanner(f *testing.F) {
 	for _, s := range []string{
 		`{}`, `{"a":1}`, `{"a":"b\\\"c","d":[1,{"e":null}],"f":{"g":"h"}}`, `{"a\u0041":"\ud83d\ude00\ud83d"}`, ` { "a" : [ ] , "b" : -1.5e3 } `,
-		`{"a":"\u00e9\/\b\f\n\r\t"}`, `{"a":[`, `{"a":"b`, `[1,2,3]`, `"x"`, `{"a":{"b":{"c":{"d":"}"}}}}`, "{\"a\":\"\xff\xfe\"}",
+		`{"a":"\u00e9\/\b\f\n\r\t"}`, `{"a":"ends in a backslash\\","b":"\\\\","c":"\\\""}`, `{"a":[`, `{"a":"b`, `[1,2,3]`, `"x"`, `{"a":{"b":{"c":{"d":"}"}}}}`, "{\"a\":\"\xff\xfe\"}",
 	} {
 		f.Add([]byte(s))
 	}

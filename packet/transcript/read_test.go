@@ -487,6 +487,7 @@ func TestSubagentsAtWork(t *testing.T) {
 
 func TestAForkFollowsItsParentsHistory(t *testing.T) {
 	sessions := filepath.Join(t.TempDir(), "sessions")
+	file := "" // the rollout's own id, where it isn't its thread's first
 	const grand, parent, fork = "019a0000-0000-7000-8000-00000000000a", "019a0000-0000-7000-8000-00000000000b", "019a0000-0000-7000-8000-00000000000c"
 	rollout := func(day, id, meta string, lines ...string) (string, int64) {
 		t.Helper()
@@ -503,7 +504,11 @@ func TestAForkFollowsItsParentsHistory(t *testing.T) {
 			}
 			fmt.Fprintf(&b, `{"timestamp":"2026-11-29T11:00:0%d.000Z","ordinal":%d,"type":"response_item","payload":{"type":"message","role":"%s","content":[{"type":"%s","text":"%s"}],"internal_chat_message_metadata_passthrough":{"content_item_kinds":["%s"]}}}`+"\n", i, i+1, role, part, l, map[string]string{"user": "user.text", "assistant": "unknown"}[role])
 		}
-		path := filepath.Join(dir, "rollout-2026-11-29T11-00-00-"+id+".jsonl")
+		name := "rollout-2026-11-29T11-00-00-" + id + ".jsonl"
+		if file != "" {
+			name = "rollout-2026-11-29T11-00-01-" + id + "_" + file + ".jsonl"
+		}
+		path := filepath.Join(dir, name)
 		if err := os.WriteFile(path, []byte(b.String()), 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -548,6 +553,20 @@ func TestAForkFollowsItsParentsHistory(t *testing.T) {
 	if diff := cmp.Diff(want[2:], texts(lost.Messages)); diff != "" || len(lost.Caveats) != 1 {
 		t.Errorf("with the oldest file gone: %s%q", diff, lost.Caveats)
 	}
+	file = "019a0000-0000-7000-8000-0000000000f1"
+	back, _ := rollout("2026/11/29", parent, base(parent, parentEnd), "gone back once", "answered", "gone too")
+	info, err := os.Stat(back)
+	if err != nil {
+		t.Fatal(err)
+	}
+	file = "019a0000-0000-7000-8000-0000000000f2"
+	again, _ := rollout("2026/11/29", parent, base("019a0000-0000-7000-8000-0000000000f1", info.Size()), "gone back twice")
+	reverted := read(t, client.Codex, again, Options{Session: parent})
+	want = []string{"in the parent", "its answer too", "gone back once", "answered", "gone too", "gone back twice"}
+	if diff := cmp.Diff(want, texts(reverted.Messages)); diff != "" || reverted.Messages[0].Path != parentPath || reverted.Messages[2].Path != back {
+		t.Errorf("a thread gone back in (-want +got):\n%s", diff)
+	}
+	file = ""
 	loop, _ := rollout("2026/11/29", fork, base(fork, 1<<30), "in the fork")
 	if st := read(t, client.Codex, loop, Options{}); len(st.Messages) != 1 || len(st.Caveats) != 1 {
 		t.Errorf("a fork of itself: %q, %q", texts(st.Messages), st.Caveats)
