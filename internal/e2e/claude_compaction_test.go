@@ -164,19 +164,19 @@ func TestClaudeTwoCompactionsDeliverOneDirectiveEach(t *testing.T) {
 func TestClaudeTwoRegistrationsDeliverOnce(t *testing.T) {
 	eachClaude(t, func(t *testing.T, version string) {
 		c := installedClaude(t, version)
-		s := readSettings(t, c.home)
+		twice := readSettings(t, c.home)
 		for _, hook := range claudeHooks {
 			// Another string for the same program: the client runs both.
-			s.add(hook.event, `"$HOME"/.local/bin/`+hook.program+` --runtime claude --home "$HOME/.local/state/reseat" # a copy`, hook.timeout)
+			twice.add(hook.event, `"$HOME"/.local/bin/`+hook.program+` --runtime claude --home "$HOME/.local/state/reseat" # a copy`, hook.timeout)
 		}
-		s.write(t, c.home)
+		twice.write(t, c.home)
 		c.bookNumbers()
-		session := c.say(t, "Please write the numbers down.", "--permission-mode", "acceptEdits").SessionID
-		c.resume(t, session, "And what is their sum?")
-		c.resume(t, session, "/compact")
+		s := c.startStream(t, "--permission-mode", "acceptEdits")
+		session := s.say("Please write the numbers down.").SessionID
+		s.say("And what is their sum?")
+		s.say("/compact")
 		before := len(c.turns(session))
-		c.resume(t, session, "Go on, please.")
-		c.resume(t, session, "And on.")
+		s.all("Go on, please.", "And on.")
 		c.valid(t, c.once(t, c.turns(session)[before:]))
 	})
 }

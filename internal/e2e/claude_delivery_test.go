@@ -25,15 +25,18 @@ func (c *claude) without(t *testing.T, events ...string) {
 	s.write(t, c.home)
 }
 
-// compacted is a session of two turns, compacted, each step a process of its
-// own.
+// compacted is a session of two turns, compacted, whose process has ended.
 func (c *claude) compacted(t *testing.T) (session string) {
 	t.Helper()
 	c.bookNumbers()
-	session = c.say(t, "Please write the numbers down.", "--permission-mode", "acceptEdits").SessionID
-	c.resume(t, session, "And what is their sum?")
-	c.resume(t, session, "/compact keep the numbers")
-	return session
+	s := c.startStream(t, "--permission-mode", "acceptEdits")
+	return s.all("Please write the numbers down.", "And what is their sum?", "/compact keep the numbers")
+}
+
+// again resumes a session in a new process and says the prompts.
+func (c *claude) again(t *testing.T, session string, prompts ...string) {
+	t.Helper()
+	c.startStream(t, "--resume", session).all(prompts...)
 }
 
 func TestClaudePromptDeliversWhereSessionStartHasNoHook(t *testing.T) {
@@ -42,8 +45,7 @@ func TestClaudePromptDeliversWhereSessionStartHasNoHook(t *testing.T) {
 		c.without(t, "SessionStart", "PostCompact")
 		session := c.compacted(t)
 		before := len(c.turns(session))
-		c.resume(t, session, "Go on, please.")
-		c.resume(t, session, "And on.")
+		c.again(t, session, "Go on, please.", "And on.")
 		d := c.once(t, c.turns(session)[before:])
 		if d.event != "UserPromptSubmit" {
 			t.Errorf("it was printed through %s", d.event)
@@ -78,7 +80,7 @@ func TestClaudeStatusSaysWhyNothingWasDelivered(t *testing.T) {
 		c := installedClaude(t, version)
 		c.without(t, "SessionStart", "UserPromptSubmit", "PostCompact")
 		session := c.compacted(t)
-		c.resume(t, session, "Go on, please.")
+		c.again(t, session, "Go on, please.")
 		c.none(t, 0)
 		got := c.compactions(t, session)
 		if len(got) != 1 || !strings.Contains(got[0].Get("words").String(), "reseat doctor") {
@@ -93,8 +95,7 @@ func TestClaudeCompactionWithoutPreCompactIsRescuedOnce(t *testing.T) {
 		c.without(t, "PreCompact")
 		session := c.compacted(t)
 		before := len(c.turns(session))
-		c.resume(t, session, "Go on, please.")
-		c.resume(t, session, "And on.")
+		c.again(t, session, "Go on, please.", "And on.")
 		d := c.once(t, c.turns(session)[before:])
 		c.valid(t, d)
 		checkNumbersPacket(t, d)
@@ -112,7 +113,7 @@ func TestClaudeDirectiveThatTheClientDroppedIsRepeatedOnce(t *testing.T) {
 	eachClaude(t, func(t *testing.T, version string) {
 		c := installedClaude(t, version)
 		session := c.compacted(t)
-		c.resume(t, session, "Go on, please.")
+		c.again(t, session, "Go on, please.")
 		c.rewrite(t, session, func(record gjson.Result) string {
 			if directiveLead.MatchString(record.Raw) {
 				return ""
@@ -120,8 +121,7 @@ func TestClaudeDirectiveThatTheClientDroppedIsRepeatedOnce(t *testing.T) {
 			return record.Raw
 		})
 		before := len(c.turns(session))
-		c.resume(t, session, "And on.")
-		c.resume(t, session, "Still on.")
+		c.again(t, session, "And on.", "Still on.")
 		if d := c.once(t, c.turns(session)[before:]); d.event != "UserPromptSubmit" {
 			t.Errorf("it was repeated through %s", d.event)
 		}
@@ -134,12 +134,12 @@ func TestClaudeTraceOfAnUnknownFormIsNotTakenForALoss(t *testing.T) {
 	eachClaude(t, func(t *testing.T, version string) {
 		c := installedClaude(t, version)
 		session := c.compacted(t)
-		c.resume(t, session, "Go on, please.")
+		c.again(t, session, "Go on, please.")
 		c.rewrite(t, session, func(record gjson.Result) string {
 			return strings.ReplaceAll(record.Raw, `"hook_additional_context"`, `"hook_context_of_the_future"`)
 		})
 		before := len(c.turns(session))
-		c.resume(t, session, "And on.")
+		c.again(t, session, "And on.")
 		for _, req := range c.turns(session)[before:] {
 			if ids := directiveIDs(req); len(ids) > 1 {
 				t.Errorf("%q holds directives %v%s", req.Prompt(), ids, c.story(t))

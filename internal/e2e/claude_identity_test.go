@@ -46,21 +46,20 @@ func TestClaudeTwoSessionsInOneDirectory(t *testing.T) {
 func TestClaudeForkGetsNothingAndItsParentItsOwn(t *testing.T) {
 	eachClaude(t, func(t *testing.T, version string) {
 		c := installedClaude(t, version)
-		parent := c.say(t, "I am the parent.").SessionID
-		c.resume(t, parent, "The parent goes on.")
 		c.blockCompaction(t, true)
-		c.say(t, "/compact", "--resume", parent)
+		parent := c.startStream(t).all("I am the parent.", "The parent goes on.", "/compact")
 		c.blockCompaction(t, false)
 		if got := c.compactions(t, parent); len(got) != 1 || got[0].Get("state").String() != "prepared" {
 			t.Fatalf("the blocked compaction left %s, want one prepared attempt", got)
 		}
-		fork := c.fork(t, parent, "I am the fork.").SessionID
-		c.resume(t, fork, "The fork goes on.")
+		fork := c.startStream(t, "--resume", parent, "--fork-session").all("I am the fork.", "The fork goes on.")
+		if fork == parent {
+			t.Fatal("the fork has its parent's id")
+		}
 		c.none(t, 0)
 
-		c.resume(t, parent, "/compact")
 		before := len(c.turns(parent))
-		c.resume(t, parent, "The parent is back.")
+		c.startStream(t, "--resume", parent).all("/compact", "The parent is back.")
 		c.once(t, c.turns(parent)[before:])
 		for _, req := range c.turns(fork) {
 			if ids := directiveIDs(req); len(ids) > 0 {
@@ -77,13 +76,10 @@ func TestClaudeForkGetsNothingAndItsParentItsOwn(t *testing.T) {
 func TestClaudeForkAfterACompaction(t *testing.T) {
 	eachClaude(t, func(t *testing.T, version string) {
 		c := installedClaude(t, version)
-		parent := c.say(t, "I am the parent.").SessionID
-		c.resume(t, parent, "The parent goes on.")
-		c.resume(t, parent, "/compact")
-		fork := c.fork(t, parent, "I am the fork.").SessionID
-		c.resume(t, fork, "The fork goes on.")
+		parent := c.startStream(t).all("I am the parent.", "The parent goes on.", "/compact")
+		fork := c.startStream(t, "--resume", parent, "--fork-session").all("I am the fork.", "The fork goes on.")
 		before := len(c.turns(parent))
-		c.resume(t, parent, "The parent is back.")
+		c.startStream(t, "--resume", parent).all("The parent is back.")
 		c.once(t, c.turns(parent)[before:])
 		for _, req := range c.turns(fork) {
 			if ids := directiveIDs(req); len(ids) > 1 {
@@ -114,16 +110,16 @@ func (c *claude) blockCompaction(t *testing.T, block bool) {
 func TestClaudePreCompactWithoutACompaction(t *testing.T) {
 	eachClaude(t, func(t *testing.T, version string) {
 		c := installedClaude(t, version)
-		session := c.say(t, "First.").SessionID
-		c.resume(t, session, "Second.")
 		c.blockCompaction(t, true)
-		blocked := c.say(t, "/compact", "--resume", session)
+		s := c.startStream(t)
+		s.say("First.")
+		s.say("Second.")
+		blocked := s.say("/compact")
 		if !strings.Contains(blocked.Result, "blocked") {
 			t.Fatalf("the compaction wasn't blocked: %q", blocked.Result)
 		}
-		for _, prompt := range []string{"Third.", "Fourth.", "Fifth."} {
-			c.resume(t, session, prompt)
-		}
+		session := s.all("Third, in the same process.")
+		c.startStream(t, "--resume", session).all("Fourth, after a resume.", "Fifth.", "Sixth.")
 		c.none(t, 0)
 		got := c.compactions(t, session)
 		if len(got) != 1 || !strings.Contains(got[0].Get("words").String(), "no compaction followed") {
@@ -139,7 +135,7 @@ func TestClaudeSubagentsCompactionIsNobodyElses(t *testing.T) {
 		c.bookSubagent()
 		session := c.say(t, "First.").SessionID
 		c.resume(t, session, "Now spawn one.", "--permission-mode", "bypassPermissions")
-		c.resume(t, session, "Go on, please.")
+		c.startStream(t, "--resume", session).all("Go on, please.")
 		c.none(t, 0)
 		if n := compactedInSubagent(c.stub.All()); n == 0 {
 			t.Fatalf("the subagent wasn't compacted: %v", r.names(t))
@@ -150,10 +146,8 @@ func TestClaudeSubagentsCompactionIsNobodyElses(t *testing.T) {
 			}
 		}
 
-		c.resume(t, session, "/compact")
 		before := len(c.turns(session))
-		c.resume(t, session, "The main session is back.")
-		c.resume(t, session, "And on.")
+		c.startStream(t, "--resume", session).all("/compact", "The main session is back.", "And on.")
 		c.valid(t, c.once(t, c.turns(session)[before:]))
 	})
 }

@@ -66,6 +66,17 @@ func (s *stream) read(stdout io.Reader) {
 	}
 }
 
+// all says prompts one after the other, ends the client, and returns the
+// session.
+func (s *stream) all(prompts ...string) (session string) {
+	s.t.Helper()
+	for _, prompt := range prompts {
+		session = s.say(prompt).SessionID
+	}
+	s.end()
+	return session
+}
+
 // say sends a prompt and waits for its turn's result.
 func (s *stream) say(prompt string) turn {
 	s.t.Helper()

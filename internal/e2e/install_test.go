@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// claudeHooks is the table of what is installed for Claude Code.
+// claudeHooks is the table of what is to be installed for Claude Code.
 var claudeHooks = []struct {
 	event, program string
 	timeout        int // seconds
@@ -20,17 +20,21 @@ var claudeHooks = []struct {
 	{"PostCompact", "reseat-directive", 10},
 }
 
-// installClaude puts our programs into the home and our hooks into its Claude
-// Code settings.
+// installClaude puts our programs into the home and lets our own command
+// install the hooks into Claude Code's settings.
 func installClaude(t *testing.T, h *home) {
 	t.Helper()
 	putPrograms(t, h.Bin)
-	settings := readSettings(t, h)
-	for _, hook := range claudeHooks {
-		settings.add(hook.event, `"$HOME"/.local/bin/`+hook.program+` --runtime claude --home "$HOME"/.local/state/reseat`, hook.timeout)
+	if err := os.MkdirAll(filepath.Dir(settingsPath(h)), 0o755); err != nil {
+		t.Fatal(err) // without the folder there is no client to install for
 	}
-	settings.Permissions = map[string][]string{"allow": {"Read(~/.local/state/reseat/s/**)"}}
-	settings.write(t, h)
+	h.reseat(t, "install", "--client", "claude", "--yes", "--home", h.State)
+	s := readSettings(t, h)
+	for _, hook := range claudeHooks {
+		if len(s.Hooks[hook.event]) != 1 {
+			t.Fatalf("install wrote %d groups for %s, want 1: %+v", len(s.Hooks[hook.event]), hook.event, s)
+		}
+	}
 }
 
 // settings is a settings.json that tests write.

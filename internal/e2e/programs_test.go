@@ -28,9 +28,6 @@ var programs = sync.OnceValues(func() (string, error) {
 		return "", err
 	}
 	builtPrograms = dir
-	if _, err := os.Stat(filepath.Join(repository(), "cmd")); err != nil {
-		return dir, nil // nothing to build yet
-	}
 	build := exec.Command("go", "build", "-trimpath", "-ldflags", "-s -w", "-o", dir+string(filepath.Separator), "./cmd/...")
 	build.Dir = repository()
 	if out, err := build.CombinedOutput(); err != nil {
