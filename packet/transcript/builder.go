@@ -3,7 +3,9 @@ package transcript
 import (
 	"cmp"
 	"slices"
+	"sort"
 	"strconv"
+	"strings"
 	"time"
 )
 
