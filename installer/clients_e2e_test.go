@@ -53,8 +53,8 @@ func (s *sandbox) recorder() {
 }
 
 func (s *sandbox) noting(who string) string {
-	// The payload has no line end, and sed leaves it so.
-	return `{ sed -n 's/.*"hook_event_name" *: *"\([A-Za-z]*\)".*/` + who + ` \1/p'; echo; } >> ` + s.path("noted")
+	// One write: hooks of one event run at the same time.
+	return `n=$(sed -n 's/.*"hook_event_name" *: *"\([A-Za-z]*\)".*/` + who + ` \1/p'); echo "$n" >> ` + s.path("noted")
 }
 
 // noted lists what was noted, each once.
