@@ -2,8 +2,8 @@ package bridge
 
 import (
 	"context"
-	"crypto/rand"
 	"encoding/hex"
+	"math/rand/v2"
 	"time"
 
 	"github.com/reseat-dev/reseat/hooks"
@@ -125,7 +125,9 @@ const (
 
 func (b *Bridge) random(n int) string {
 	buf := make([]byte, n)
-	rand.Read(buf) // never fails (crypto/rand)
+	for i := range buf {
+		buf[i] = byte(rand.Uint32())
+	}
 	return hex.EncodeToString(buf)
 }
 

@@ -1,13 +1,13 @@
 package bridge
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
+	"sort"
 	"strings"
 	"time"
 
@@ -190,7 +190,7 @@ func (b *Bridge) GC(ctx context.Context, dry bool) ([]Removal, error) {
 			b.sweep(dir, now)
 		}
 	}
-	slices.SortFunc(left, func(x, y old) int { return cmp.Compare(x.when.UnixNano(), y.when.UnixNano()) })
+	sort.Slice(left, func(i, j int) bool { return left[i].when.Before(left[j].when) })
 	for size := treeBytes(b.Home.Sessions()); len(left) > 0 && size > b.Packer.Limits().StateBytes && ctx.Err() == nil; left = left[1:] {
 		size -= treeBytes(left[0].a.Dir)
 		remove(left[0].a.Dir, "the state is larger than its limit", b.discard)

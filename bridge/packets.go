@@ -2,7 +2,6 @@ package bridge
 
 import (
 	"context"
-	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
@@ -17,6 +16,7 @@ import (
 	"github.com/reseat-dev/reseat/internal/client"
 	"github.com/reseat-dev/reseat/internal/config"
 	"github.com/reseat-dev/reseat/internal/gitstate"
+	"github.com/reseat-dev/reseat/internal/sha256"
 	"github.com/reseat-dev/reseat/internal/state"
 	"github.com/reseat-dev/reseat/internal/version"
 	"github.com/reseat-dev/reseat/packet"

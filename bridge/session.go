@@ -8,7 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
+	"sort"
 	"strconv"
 	"strings"
 	"time"
@@ -41,8 +41,9 @@ type Begin struct {
 	// Proof is the boundary that the attempt was begun for, where that was on
 	// disk already: a rescue's, or a reported compaction's.
 	Proof *transcript.Position `json:"proof,omitempty"`
-	// After is the newest attempt that had been claimed when a rescue was
-	// decided on. One that was claimed since raced it for the same compaction.
+	// After is the newest attempt that had been claimed when a rescue or a note
+	// was decided on. One that was claimed since raced it for the same
+	// compaction.
 	After int `json:"after,omitempty"`
 }
 
@@ -84,7 +85,7 @@ type Claim struct {
 	Turn   string               `json:"turn,omitempty"` // the client's id of the event's turn
 	PID    int                  `json:"pid"`
 	From   State                `json:"from"`            // the state the claim was taken from
-	Bytes  int64                `json:"bytes"`           // the transcript's size then
+	Bytes  int64                `json:"bytes"`           // the transcript's size when the claim was decided
 	Proof  *transcript.Position `json:"proof,omitempty"` // the boundary that proved the compaction
 	Packet string               `json:"packet"`          // "packet" or "packet-2", "" where there is none
 	Text   string               `json:"text"`            // the exact directive
@@ -97,6 +98,9 @@ type Attempt struct {
 	State  State
 	Begin  Begin
 	Record *Record // nil before it is prepared or where it can't be read
+	// Changed is when its folder was last changed: the claim's time where the
+	// claim hasn't noted one.
+	Changed time.Time
 }
 
 // ID is the compaction's id.
@@ -196,7 +200,7 @@ func numbers(dir string) ([]int, error) {
 			all = append(all, n)
 		}
 	}
-	slices.SortFunc(all, func(a, b int) int { return b - a })
+	sort.Sort(sort.Reverse(sort.IntSlice(all)))
 	return all, nil
 }
 
@@ -225,6 +229,11 @@ func load(dir string, n int) (*Attempt, error) {
 		var r Record
 		if readJSON(filepath.Join(a.Dir, "record.json"), &r) == nil {
 			a.Record = &r
+		}
+	}
+	if a.State == Claimed1 || a.State == Claimed2 {
+		if info, err := os.Stat(a.Dir); err == nil {
+			a.Changed = info.ModTime()
 		}
 	}
 	return a, nil

@@ -1,10 +1,11 @@
 package packet
 
 import (
-	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
 	"slices"
+
+	"github.com/reseat-dev/reseat/internal/sha256"
 )
 
 // seal makes the two files that speak of the others. full is what is known of

@@ -3,6 +3,7 @@ package packet
 import (
 	"path/filepath"
 	"slices"
+	"sort"
 	"strings"
 )
 
@@ -108,7 +109,7 @@ func topPaths(c *Continuity) []TopPath {
 // those edited most before the others.
 func (c *Continuity) touched() []File {
 	edited := slices.Clone(c.Files.Edited)
-	slices.SortStableFunc(edited, func(a, b File) int { return b.Edits - a.Edits })
+	sort.SliceStable(edited, func(i, j int) bool { return edited[i].Edits > edited[j].Edits })
 	all := append(edited, c.Files.Read...)
 	return all[:min(len(all), maxTouched)]
 }

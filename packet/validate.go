@@ -2,7 +2,6 @@ package packet
 
 import (
 	"bufio"
-	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
@@ -14,6 +13,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/reseat-dev/reseat/internal/sha256"
 )
 
 // Severity of a finding.

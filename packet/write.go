@@ -2,11 +2,9 @@ package packet
 
 import (
 	"bufio"
-	"crypto/sha256"
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"hash"
 	"io"
 	"io/fs"
 	"math/rand/v2"
@@ -16,6 +14,7 @@ import (
 	"sync"
 
 	"github.com/reseat-dev/reseat/internal/durable"
+	"github.com/reseat-dev/reseat/internal/sha256"
 	"github.com/reseat-dev/reseat/packet/transcript"
 )
 
@@ -181,7 +180,7 @@ func (p *Packet) stream(w io.Writer) (*sealed, error) {
 
 // counter hashes and counts what is written to it.
 type counter struct {
-	hash hash.Hash
+	hash *sha256.Digest
 	n    int64
 }
 

@@ -7,15 +7,16 @@
 package seat
 
 import (
-	"crypto/rand"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
+	"sort"
 	"strings"
 	"time"
 
@@ -134,7 +135,7 @@ func List(home state.Home) ([]Seat, error) {
 			all = append(all, s)
 		}
 	}
-	slices.SortFunc(all, func(a, b Seat) int { return strings.Compare(a.Address, b.Address) })
+	sort.Slice(all, func(i, j int) bool { return all[i].Address < all[j].Address })
 	return all, faults
 }
 
@@ -269,7 +270,9 @@ func Issue(home state.Home, address string, how How, now time.Time) (string, err
 		return "", fmt.Errorf("issuing a nonce: %w", err)
 	}
 	buf := make([]byte, 16)
-	rand.Read(buf)
+	for i := range buf { // ChaCha8, seeded by the system
+		buf[i] = byte(rand.Uint32())
+	}
 	nonce := hex.EncodeToString(buf)
 	data, err := json.Marshal(ticket{Address: address, How: how, Issued: now})
 	if err != nil {

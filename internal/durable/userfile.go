@@ -2,7 +2,6 @@ package durable
 
 import (
 	"bytes"
-	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
@@ -12,6 +11,8 @@ import (
 	"time"
 
 	"github.com/natefinch/atomic"
+
+	"github.com/reseat-dev/reseat/internal/sha256"
 )
 
 // maxUserFile bounds what is read as a user's configuration, in bytes. Nobody

@@ -4,7 +4,6 @@
 package state
 
 import (
-	"crypto/sha256"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -16,6 +15,7 @@ import (
 	"strings"
 
 	"github.com/reseat-dev/reseat/internal/client"
+	"github.com/reseat-dev/reseat/internal/sha256"
 )
 
 // Format is the first line of the file "format" in a state folder.
