@@ -140,7 +140,7 @@ func (c *call) unknownCommand(all []command, args []string) int {
 func overview(w io.Writer, all []command) {
 	fmt.Fprint(w, "reseat keeps seats of coding agents alive across compactions.\n\nUsage: reseat COMMAND [flags]\n\n")
 	for _, cmd := range all {
-		fmt.Fprintf(w, "  %-18s %s\n", cmd.name, cmd.short)
+		fmt.Fprintf(w, "  %-18s %s\n", cmd.name, strings.TrimSpace(wrap(cmd.short, 21, 79)))
 	}
 	fmt.Fprint(w, "\nStart with: reseat install, then: reseat status\nMore about one: reseat help COMMAND\n\n"+
 		"Exit codes: 0 done or healthy, 1 refused or not healthy, 2 could not tell,\n64 wrong usage.\n")
@@ -150,10 +150,22 @@ func explain(w io.Writer, cmd *command, flags *pflag.FlagSet) {
 	line := strings.TrimRight("reseat "+cmd.name+" [flags] "+cmd.args, " ")
 	fmt.Fprintf(w, "%s\n\nUsage: %s\n", strings.TrimSpace(cmd.short), line)
 	if cmd.long != "" {
-		fmt.Fprintf(w, "\n%s\n", strings.TrimSpace(cmd.long))
+		fmt.Fprintf(w, "\n%s\n", paragraphs(cmd.long))
 	}
 	fmt.Fprintf(w, "\nFlags:\n%s", flags.FlagUsagesWrapped(79))
 	fmt.Fprintf(w, "\nExample:\n%s\n", indent(strings.TrimSpace(cmd.example)))
+}
+
+// paragraphs wraps a text at 79 columns; indented lines stay as they are.
+func paragraphs(text string) string {
+	var all []string
+	for _, p := range strings.Split(strings.TrimSpace(text), "\n\n") {
+		if !strings.HasPrefix(p, "  ") && !strings.Contains(p, "\n  ") {
+			p = wrap(p, 0, 79)
+		}
+		all = append(all, p)
+	}
+	return strings.Join(all, "\n\n")
 }
 
 func indent(s string) string { return "  " + strings.ReplaceAll(s, "\n", "\n  ") }

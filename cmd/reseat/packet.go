@@ -45,7 +45,7 @@ command refuses. --target must not exist, its parent must. What isn't given is
 taken from the configuration, and what nobody declared is said to be undeclared.
 Printed is what the packet holds, never what was said in the session.`,
 		example: "reseat packet write --seat dev-impl@my-rig --target /tmp/packet\n" +
-			"reseat packet write --source-jsonl old.jsonl --target p --full-transcript --json",
+			"reseat packet write --source-jsonl a.jsonl --target p --full-transcript --json",
 		setup: func(f *pflag.FlagSet) func(context.Context, *call) int {
 			p := &packetFlags{}
 			p.register(f)
