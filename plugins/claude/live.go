@@ -275,7 +275,7 @@ func (f *follower) compaction(ctx context.Context) plugins.Result {
 }
 
 // words is what the client said about the compaction: in the transcript, or on
-// the screen.
+// the screen of a client that did something since and is idle again.
 func (f *follower) words(ctx context.Context) string {
 	if f.path == "" {
 		f.path = f.transcriptOf(f.session.id, f.session.cwd)
@@ -285,16 +285,23 @@ func (f *follower) words(ctx context.Context) string {
 			return ended.text
 		}
 	}
+	now, _, err := f.again(f.session)
+	if err != nil || now.state != plugins.StateIdle || !now.changed.After(f.sentAt) {
+		return ""
+	}
 	view, err := f.pane.Look(ctx)
 	if err != nil {
 		return ""
 	}
+	return freshEcho(view)
+}
+
+// freshEcho is what stands below the last /compact of a screen whose input box
+// took the line: while the line stands there the echo above is an older one's.
+func freshEcho(view pane.View) string {
 	text := echoed(view)
-	if _, _, ok := judge(text); !ok {
+	if _, _, ok := judge(text); !ok || !readPrompt(view).empty() {
 		return ""
-	}
-	if now, _, err := f.again(f.session); err != nil || now.state == plugins.StateBusy {
-		return "" // still at it: what stands there isn't the end
 	}
 	return text
 }

@@ -59,6 +59,22 @@ func TestWhatACompactionPrintedIsFoundBelowIt(t *testing.T) {
 	}
 }
 
+func TestAnOlderCompactionsWordsArentThisOnes(t *testing.T) {
+	older := []string{"❯ /compact keep", "  ⎿  Compaction blocked by PreCompact hook: [x]: not now"}
+	waiting := view(append(older, rule, "❯\u00a0/compact keep", rule)...)
+	if got := freshEcho(waiting); got != "" {
+		t.Errorf("the line still stands in the box, and %q counts", got)
+	}
+	taken := view(append(older, "❯ /compact keep", rule, "❯\u00a0", rule)...)
+	if got := freshEcho(taken); got != "" {
+		t.Errorf("nothing was printed below the new one, and %q counts", got)
+	}
+	ended := view(append(older, "❯ /compact keep", "  ⎿  Compacted (ctrl+o to see full summary)", rule, "❯\u00a0", rule)...)
+	if got := freshEcho(ended); !strings.HasPrefix(got, "Compacted") {
+		t.Errorf("got %q", got)
+	}
+}
+
 func TestOnlyTheLineItselfCountsAsTyped(t *testing.T) {
 	for _, test := range []struct {
 		shown, typed string
