@@ -11,8 +11,10 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/reseat-dev/reseat/internal/client"
 	"github.com/reseat-dev/reseat/internal/config"
 	"github.com/reseat-dev/reseat/internal/state"
+	"github.com/reseat-dev/reseat/plugins/codex"
 	"github.com/reseat-dev/reseat/plugins/host"
 	"github.com/reseat-dev/reseat/plugins/runtimetest"
 )
@@ -37,7 +39,10 @@ func (c *call) adapters() (home state.Home, cfg *config.Config, found []host.Ada
 }
 
 func (c *call) settings(home state.Home) host.Settings {
-	return host.Settings{Home: string(home), Environ: os.Environ()}
+	return host.Settings{
+		Home: string(home), Environ: os.Environ(),
+		Allow: map[string][]string{string(client.Codex): codex.KeyVariables(c.getenv)},
+	}
 }
 
 // failAdapter says why an adapter can't be used, with the remedy if it has one.

@@ -51,7 +51,7 @@ func openAdapter(t *testing.T, h *home, name, program string, env []string) *hos
 		t.Fatalf("no adapter for %s in %s", name, h.Bin)
 	}
 	c, err := host.Open(t.Context(), adapter, host.Settings{
-		Home: h.State, Environ: clientOnPath(t, h, name, program, env), Allow: []string{"STUB_KEY"},
+		Home: h.State, Environ: clientOnPath(t, h, name, program, env), Allow: map[string][]string{"codex": {"STUB_KEY"}},
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -14,8 +14,11 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
+
+	"github.com/BurntSushi/toml"
 
 	"github.com/reseat-dev/reseat/internal/client"
 	"github.com/reseat-dev/reseat/plugins"
@@ -52,6 +55,32 @@ func New(o Options) *Adapter {
 		program = ""
 	}
 	return &Adapter{version: o.Version, home: home, program: program, getenv: o.Getenv, now: time.Now, table: proctable.Read}
+}
+
+// KeyVariables lists the names of the variables in which the configured model
+// providers look for their keys: an app-server of ours needs them as the
+// person's own client does. Only names are read; a configuration that can't be
+// read has none.
+func KeyVariables(getenv func(string) string) []string {
+	cwd, _ := os.Getwd()
+	var c struct {
+		Providers map[string]struct {
+			Key     string            `toml:"env_key"`
+			Headers map[string]string `toml:"env_http_headers"`
+		} `toml:"model_providers"`
+	}
+	if _, err := toml.DecodeFile(filepath.Join(client.Codex.ConfigDir(getenv, getenv("HOME"), cwd), "config.toml"), &c); err != nil {
+		return nil
+	}
+	var names []string
+	for _, p := range c.Providers {
+		names = append(names, p.Key)
+		for _, variable := range p.Headers {
+			names = append(names, variable)
+		}
+	}
+	slices.Sort(names)
+	return slices.DeleteFunc(slices.Compact(names), func(n string) bool { return n == "" || strings.HasSuffix(n, "_") })
 }
 
 // Describe says what the adapter is.

@@ -178,6 +178,21 @@ func TestUsageIsTheLastTokenCount(t *testing.T) {
 	}
 }
 
+func TestTheNamesOfKeysAreReadFromTheConfiguration(t *testing.T) {
+	home := t.TempDir()
+	getenv := func(name string) string { return map[string]string{"CODEX_HOME": home}[name] }
+	if got := KeyVariables(getenv); got != nil {
+		t.Errorf("without a configuration: %q", got)
+	}
+	text := "[model_providers.a]\nenv_key = \"A_KEY\"\n[model_providers.b]\nenv_key = \"CODEX_\"\nenv_http_headers = { X = \"B_HEADER\", Y = \"A_KEY\" }\n"
+	if err := os.WriteFile(filepath.Join(home, "config.toml"), []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if got := KeyVariables(getenv); !slices.Equal(got, []string{"A_KEY", "B_HEADER"}) {
+		t.Errorf("got %q", got)
+	}
+}
+
 func TestHoldersAreToldApart(t *testing.T) {
 	if slices.Contains([]holderKind{inTerminal, inDaemon}, kindOf(proctable.Process{PID: os.Getpid(), Front: -1})) {
 		t.Error("a process without a terminal is taken for one in a terminal")

@@ -60,11 +60,12 @@ func Environment(environ, allowed []string) []string {
 	return out
 }
 
-// allowed lists the variables of one adapter.
-func allowed(a Adapter, configured []string) []string {
-	list := slices.Concat(baseEnvironment(), configured)
+// allowed lists the variables of one adapter. A stranger's gets what its pin
+// names and nothing that is meant for one of ours.
+func allowed(a Adapter, further []string) []string {
+	list := baseEnvironment()
 	if a.Ours {
-		list = append(list, ofClient(a.Client)...)
+		list = slices.Concat(list, ofClient(a.Client), further)
 	}
 	if a.Pin != nil {
 		list = append(list, a.Pin.Environment...)

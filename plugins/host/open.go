@@ -41,9 +41,9 @@ func (l Limits) withDefaults() Limits {
 
 // Settings are what an adapter is started with.
 type Settings struct {
-	Home    string   // the state folder, handed on as RESEAT_HOME
-	Environ []string // our environment; a list of names of it is handed on
-	Allow   []string // further names, by configuration
+	Home    string              // the state folder, handed on as RESEAT_HOME
+	Environ []string            // our environment; a list of names of it is handed on
+	Allow   map[string][]string // further names for our own adapters, by client
 	Stderr  io.Writer
 	Limits  Limits
 }
@@ -80,7 +80,7 @@ func Open(ctx context.Context, a Adapter, s Settings) (*Connection, error) {
 		GRPCDialOptions: []grpc.DialOption{grpc.WithDefaultCallOptions(
 			grpc.MaxCallRecvMsgSize(plugins.MaxMessage), grpc.MaxCallSendMsgSize(plugins.MaxMessage))},
 		RunnerFunc: func(_ hclog.Logger, cmd *exec.Cmd, _ string) (runner.Runner, error) {
-			env := append(Environment(s.Environ, allowed(a, s.Allow)), cmd.Env...)
+			env := append(Environment(s.Environ, allowed(a, s.Allow[a.Client])), cmd.Env...)
 			env = append(env, plugins.Lifeline+"=1")
 			if s.Home != "" {
 				env = append(env, "RESEAT_HOME="+s.Home)
