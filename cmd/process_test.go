@@ -105,6 +105,7 @@ func (s *seat) turn(request, answer string) {
 			s.write(m{"timestamp": stamp(), "type": "session_meta", "payload": m{"id": s.session, "cwd": s.work, "cli_version": "0.171.0"}})
 		}
 		s.write(
+			m{"timestamp": stamp(), "type": "response_item", "payload": m{"type": "message", "role": "user", "content": []any{m{"type": "input_text", "text": request}}}},
 			m{"timestamp": stamp(), "type": "event_msg", "payload": m{"type": "user_message", "message": request}},
 			m{"timestamp": stamp(), "type": "event_msg", "payload": m{"type": "agent_message", "message": answer}},
 			m{"timestamp": stamp(), "type": "response_item", "payload": m{"type": "message", "role": "assistant", "content": []any{m{"type": "output_text", "text": answer}}}},
