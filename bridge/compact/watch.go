@@ -2,6 +2,7 @@ package compact
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -78,6 +79,7 @@ type Watcher struct {
 	Done       func(Report)                                                // told of each attempt; nil: nobody
 	Notify     func(ctx context.Context, command []string, r Report) error // nil takes RunNotify
 	Now        func() time.Time
+	Settle     time.Duration // how long an attempt without a trace is still waited for; 0: half a minute
 }
 
 // ErrWatching is returned where another watcher is at work on this state.
@@ -299,7 +301,7 @@ func (w *Watcher) settle(ctx context.Context, r *Record, s Standing) bool {
 		return true
 	}
 	state := s.State()
-	if state != plugins.StateIdle && state != plugins.StateClosed || w.Now().Sub(r.Pending.Since) < settleAfter {
+	if state != plugins.StateIdle && state != plugins.StateClosed || w.Now().Sub(r.Pending.Since) < cmp.Or(w.Settle, settleAfter) {
 		return false
 	}
 	if r.Pending.Ended != "" {
