@@ -107,24 +107,30 @@ func TestClaudeCompactionWithoutPreCompactIsRescuedOnce(t *testing.T) {
 }
 
 // A client that ran the hook and dropped its context: here the records that
-// hold it are taken out of the transcript, so the client itself resumes without
-// them.
+// hold it are taken out of the transcript before anything could confirm them,
+// so the client itself resumes without them. Only an answer given without the
+// directive proves the loss.
 func TestClaudeDirectiveThatTheClientDroppedIsRepeatedOnce(t *testing.T) {
 	eachClaude(t, func(t *testing.T, version string) {
 		c := installedClaude(t, version)
 		session := c.compacted(t)
-		c.again(t, session, "Go on, please.")
 		c.rewrite(t, session, func(record gjson.Result) string {
 			if directiveLead.MatchString(record.Raw) {
 				return ""
 			}
 			return record.Raw
 		})
+		dropped := c.stub.Len()
+		c.again(t, session, "Go on, please.")
+		c.none(t, dropped)
 		before := len(c.turns(session))
 		c.again(t, session, "And on.", "Still on.")
-		if d := c.once(t, c.turns(session)[before:]); d.event != "UserPromptSubmit" {
+		c.again(t, session, "To the end.")
+		d := c.once(t, c.turns(session)[before:])
+		if d.event != "UserPromptSubmit" {
 			t.Errorf("it was repeated through %s", d.event)
 		}
+		c.confirmed(t, session, d.id)
 	})
 }
 
@@ -134,20 +140,22 @@ func TestClaudeTraceOfAnUnknownFormIsNotTakenForALoss(t *testing.T) {
 	eachClaude(t, func(t *testing.T, version string) {
 		c := installedClaude(t, version)
 		session := c.compacted(t)
-		c.again(t, session, "Go on, please.")
 		c.rewrite(t, session, func(record gjson.Result) string {
 			return strings.ReplaceAll(record.Raw, `"hook_additional_context"`, `"hook_context_of_the_future"`)
 		})
 		before := len(c.turns(session))
+		c.again(t, session, "Go on, please.")
 		c.again(t, session, "And on.")
 		for _, req := range c.turns(session)[before:] {
+			// 2.1.322 and later still show such a record, by its "rendered" text.
 			if ids := directiveIDs(req); len(ids) > 1 {
-				t.Errorf("%q holds directives %v%s", req.Prompt(), ids, c.story(t))
+				t.Errorf("%q holds directives %v: it was repeated%s", req.Prompt(), ids, c.story(t))
 			}
 		}
 		got := c.compactions(t, session)
-		if len(got) != 1 || got[0].Get("state").String() == "emitted2" || got[0].Get("state").String() == "claimed2" {
-			t.Errorf("status tells %s%s", got, c.story(t))
+		if len(got) != 1 || got[0].Get("state").String() != "emitted1" || got[0].Get("confirmed").Bool() ||
+			!strings.Contains(got[0].Get("words").String(), "not confirmed") {
+			t.Errorf("status tells %s, want it emitted once, not confirmed%s", got, c.story(t))
 		}
 	})
 }

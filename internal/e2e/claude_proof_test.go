@@ -39,12 +39,10 @@ func TestClaudeGoesOnWithItsWorkAfterACompaction(t *testing.T) {
 		turns := c.turns(session)[before:]
 		d := c.once(t, turns)
 		c.valid(t, d)
-		read := anthropic.Results(turns[len(turns)-1])
-		if len(read) < 3 {
-			t.Fatalf("%d results of tools, want 3", len(read))
-		}
-		read = read[len(read)-3:]
-		instructions, summary, whoami := read[0].Text, read[1].Text, read[2].Text
+		last := turns[len(turns)-1]
+		instructions := resultOf(t, last, filepath.Join(d.packet, "restore-instructions.md"))
+		summary := resultOf(t, last, filepath.Join(d.packet, "restore-summary.json"))
+		whoami := resultOf(t, last, "reseat whoami")
 		for _, proof := range []struct{ what, where, text, want string }{
 			{"identity", "whoami", whoami, session},
 			{"identity", "the summary", summary, `"source_session_id": "` + session + `"`},

@@ -149,22 +149,30 @@ func (c *claude) readPacket() anthropic.Script {
 // checkPacketWasRead checks that the files' content reached the model.
 func checkPacketWasRead(t *testing.T, req anthropic.Request, d claudeDirective) {
 	t.Helper()
-	results := anthropic.Results(req)
-	if len(results) < len(packetFiles) {
-		t.Fatalf("%d results of tools, want %d", len(results), len(packetFiles))
-	}
-	for i, result := range results[len(results)-len(packetFiles):] {
-		name := packetFiles[i]
-		if result.Failed {
-			t.Errorf("reading %s failed: %s", name, result.Text)
-			continue
-		}
+	for _, name := range packetFiles {
+		read := resultOf(t, req, filepath.Join(d.packet, name))
 		// The tool numbers the lines: compare what they say.
 		for line := range strings.Lines(d.file(t, name)) {
-			if line = strings.TrimSpace(line); !strings.Contains(result.Text, line) {
+			if line = strings.TrimSpace(line); !strings.Contains(read, line) {
 				t.Errorf("%s: the line %q didn't arrive", name, line)
 				break
 			}
 		}
 	}
+}
+
+// resultOf is what the tool call whose input holds words brought back; it must
+// have succeeded.
+func resultOf(t *testing.T, req anthropic.Request, words string) string {
+	t.Helper()
+	result, ok := anthropic.ResultOf(req, func(call anthropic.Part) bool {
+		return strings.Contains(string(call.Input), words)
+	})
+	switch {
+	case !ok:
+		t.Errorf("no result of a tool call with %q", words)
+	case result.Failed:
+		t.Errorf("the tool call with %q failed: %s", words, result.Text)
+	}
+	return result.Text
 }

@@ -112,3 +112,20 @@ func Results(r Request) []Part {
 	}
 	return results
 }
+
+// ResultOf is the last result of a tool call that fits, whichever order the
+// results came in: calls of one message may end in any.
+func ResultOf(r Request, fits func(call Part) bool) (result Part, found bool) {
+	fitting := map[string]bool{}
+	for _, message := range r.Messages {
+		for _, part := range message.Parts {
+			switch {
+			case part.Type == "tool_use" && fits(part):
+				fitting[part.ID] = true
+			case part.Type == "tool_result" && fitting[part.ID]:
+				result, found = part, true
+			}
+		}
+	}
+	return result, found
+}

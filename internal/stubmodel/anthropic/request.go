@@ -17,6 +17,7 @@ const (
 	Main     Kind = "main"     // the session's own turn
 	Subagent Kind = "subagent" // a subagent's turn
 	Summary  Kind = "summary"  // a compaction asks for its summary, of the main session or of a subagent
+	Aside    Kind = "aside"    // a question beside the conversation: a title for the session
 	Count    Kind = "count"    // count_tokens
 	Other    Kind = "other"    // HEAD, GET and whatever isn't the Messages API
 )
@@ -81,7 +82,7 @@ func Parse(raw stubmodel.Request) Request {
 	})
 	req.OfSubagent = strings.Contains(req.billingNote, "cc_is_subagent=true")
 	if req.Kind != Count {
-		req.Kind = kindOfTurn(req)
+		req.Kind = kindOfTurn(req, body.Get("output_config.format").Exists())
 	}
 	return req
 }
@@ -101,11 +102,15 @@ func kindOfPath(method, path string) Kind {
 
 // kindOfTurn tells a turn's kind by what Claude Code 2.1.197 to 2.1.332 was
 // seen to send: a summarising request asks for "a detailed summary of the
-// conversation" in its last words.
-func kindOfTurn(req Request) Kind {
+// conversation" in its last words; a question beside the conversation offers no
+// tools and asks for an answer by a schema (2.1.197 in a terminal, for a title,
+// with the person's prompt quoted in it).
+func kindOfTurn(req Request, bySchema bool) Kind {
 	switch {
 	case strings.Contains(strings.ToLower(req.Prompt()), "a detailed summary of"):
 		return Summary
+	case bySchema && len(req.Tools) == 0:
+		return Aside
 	case req.OfSubagent:
 		return Subagent
 	}

@@ -2,6 +2,7 @@ package anthropic_test
 
 import (
 	"net/http"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -77,6 +78,23 @@ func TestContextsOfHooksAreFoundOneByOne(t *testing.T) {
 	}
 }
 
+func TestAResultIsFoundByItsCallInWhicheverOrderItCame(t *testing.T) {
+	req := parse(`{"messages":[
+		{"role":"assistant","content":[{"type":"tool_use","id":"a","name":"Read","input":{"file_path":"/one"}},{"type":"tool_use","id":"b","name":"Read","input":{"file_path":"/two"}}]},
+		{"role":"user","content":[{"type":"tool_result","tool_use_id":"b","content":"second"},{"type":"tool_result","tool_use_id":"a","content":"first"}]}]}`)
+	reads := func(path string) func(anthropic.Part) bool {
+		return func(call anthropic.Part) bool { return strings.Contains(string(call.Input), path) }
+	}
+	for path, want := range map[string]string{"/one": "first", "/two": "second"} {
+		if got, ok := anthropic.ResultOf(req, reads(path)); !ok || got.Text != want {
+			t.Errorf("the result of reading %s: %q, %v, want %q", path, got.Text, ok, want)
+		}
+	}
+	if got, ok := anthropic.ResultOf(req, reads("/three")); ok {
+		t.Errorf("a result without a call: %v", got)
+	}
+}
+
 func TestKindsAreToldApart(t *testing.T) {
 	const (
 		summing = `{"role":"user","content":[{"type":"text","text":"old"},{"type":"text","text":"CRITICAL. Your task is to create a detailed summary of the conversation so far"}]},{"role":"system","content":"x"}`
@@ -92,6 +110,8 @@ func TestKindsAreToldApart(t *testing.T) {
 		{"a summary", "POST", "/v1/messages", `{"messages":[` + summing + `]}`, anthropic.Summary, false},
 		{"a subagent's summary", "POST", "/v1/messages", `{` + sub + `"messages":[` + summing + `]}`, anthropic.Summary, true},
 		{"talk of a summary, long ago", "POST", "/v1/messages", `{"messages":[` + summing + `,{"role":"user","content":"go on"}]}`, anthropic.Main, false},
+		{"a title", "POST", "/v1/messages", `{"tools":[],"output_config":{"format":{"type":"json_schema"}},"messages":[{"role":"user","content":"<session>hi</session> Write the title"}]}`, anthropic.Aside, false},
+		{"a turn by a schema", "POST", "/v1/messages", `{"tools":[{"name":"Read"}],"output_config":{"format":{"type":"json_schema"}},"messages":[{"role":"user","content":"hi"}]}`, anthropic.Main, false},
 		{"a count", "POST", "/v1/messages/count_tokens", `{}`, anthropic.Count, false},
 		{"a look", "HEAD", "/", ``, anthropic.Other, false},
 	} {

@@ -67,6 +67,9 @@ func (s *Stub) answer(ctx context.Context, w http.ResponseWriter, raw stubmodel.
 	case Other:
 		s.Add(req)
 		writeOther(w, req)
+	case Aside:
+		s.Add(req)
+		write(w, req, stubmodel.Text(`{"title":"A stub's title"}`))
 	case Count:
 		s.Add(req)
 		writeJSON(w, http.StatusOK, map[string]any{"input_tokens": estimate(req)})

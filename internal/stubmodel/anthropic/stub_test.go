@@ -105,13 +105,17 @@ func TestAHangingAnswerEndsWithTheClient(t *testing.T) {
 	}
 }
 
-func TestCountTokensAndOtherPathsAreAnswered(t *testing.T) {
+func TestWhatIsNoTurnIsAnsweredWithoutTheScript(t *testing.T) {
 	stub := start(t, func(anthropic.Request) stubmodel.Reply {
 		t.Error("the script was asked for something that isn't a turn")
 		return stubmodel.Reply{}
 	})
 	if status, body := post(t, stub, "/v1/messages/count_tokens?beta=true", `{"messages":[]}`); status != 200 || body.Get("input_tokens").Int() < 1 {
 		t.Errorf("count_tokens: %d %s", status, body.Raw)
+	}
+	const title = `{"output_config":{"format":{"type":"json_schema"}},"messages":[{"role":"user","content":"Write the title"}]}`
+	if status, body := post(t, stub, "/v1/messages", title); status != 200 || gjson.Get(body.Get("content.0.text").String(), "title").String() == "" {
+		t.Errorf("a title: %d %s", status, body.Raw)
 	}
 	if status, _ := post(t, stub, "/api/event_logging", `{}`); status != 404 {
 		t.Errorf("another path: %d, want 404", status)
