@@ -60,5 +60,12 @@ check: ## formatting, vet, staticcheck, tidy and generated files
 
 .PHONY: e2e
 e2e: ## the real clients against stub models on loopback
-	go test -tags e2e -count=1 -timeout 60m ./internal/e2e/...
-	go test -tags e2e -count=1 -timeout 30m -run 'Real|Live|Client|Codex|Claude' ./installer/...
+	@fail=0; \
+	go test -tags e2e -count=1 -timeout 60m ./internal/e2e/... || fail=1; \
+	go test -tags e2e -count=1 -timeout 30m -run 'Real|Live|Client|Codex|Claude' ./installer/... || fail=1; \
+	exit $$fail
+
+.PHONY: generate
+generate: ## the generated files anew (needs protoc)
+	go generate ./plugins/...
+	go test ./packet ./internal/config ./cmd/reseat -run 'Schema|Sample|HelpIsPinned' -update
