@@ -19,7 +19,7 @@ import (
 const maxFrame = 16 << 20
 
 // dialTimeout bounds a connection's start.
-const dialTimeout = 5 * time.Second
+const dialTimeout = 20 * time.Second
 
 // errNoDaemon is returned where no daemon listens.
 var errNoDaemon = errors.New("no daemon listens")
