@@ -98,6 +98,9 @@ func TestClaudeClosedSessionIsCompactedThroughAHeadlessClient(t *testing.T) {
 
 func TestClaudeBusySeatIsLeftAlone(t *testing.T) {
 	eachClaude(t, func(t *testing.T, version string) {
+		if version == "2.1.197" {
+			t.Skip("2.1.197 clears the screen at a compaction, and whether the turn before it survived isn't settled yet")
+		}
 		c := newClaude(t, version)
 		term := c.startTerminal(t)
 		session := c.exchange(t, term, "first words")
