@@ -49,6 +49,7 @@ func (b *Bridge) Deliver(ctx context.Context, e hooks.Event, out Sink) Outcome {
 // afterCompact handles SessionStart(compact).
 func (b *Bridge) afterCompact(ctx context.Context, e hooks.Event, dir string, out Sink) Outcome {
 	for range maxTries {
+		size := sizeOf(e.TranscriptPath)
 		attempts, err := Attempts(dir)
 		if err != nil {
 			return failed("the session's state couldn't be read", err)
@@ -60,9 +61,10 @@ func (b *Bridge) afterCompact(ctx context.Context, e hooks.Event, dir string, ou
 		if why := b.off(e, dir); why != "" {
 			return Outcome{Decision: DidSwitch, Reason: why}
 		}
-		o, v := b.deliverNewest(ctx, e, attempts, ability, out)
+		s := scene{attempts: attempts, ability: ability, size: size}
+		o, v := b.deliverNewest(ctx, e, s, out)
 		if v == open {
-			o, v = b.rescueAtStart(ctx, e, attempts, ability, out)
+			o, v = b.rescueAtStart(ctx, e, s, out)
 		}
 		if v != again {
 			return o
@@ -78,29 +80,32 @@ func (b *Bridge) afterCompact(ctx context.Context, e hooks.Event, dir string, ou
 // tells more: a failed compaction leaves an attempt that is merely prepared, and
 // of two compactions without a turn the second one's hook may have died. There
 // the newest one is meant whose compaction is proved.
-func (b *Bridge) deliverNewest(ctx context.Context, e hooks.Event, attempts []*Attempt, ability hooks.Ability, out Sink) (Outcome, verdict) {
-	if len(attempts) == 0 {
+func (b *Bridge) deliverNewest(ctx context.Context, e hooks.Event, s scene, out Sink) (Outcome, verdict) {
+	if len(s.attempts) == 0 {
 		return Outcome{}, open
 	}
-	if ability.PostFirst {
-		return b.settle(ctx, e, attempts, out)
+	if s.ability.PostFirst {
+		return b.settle(ctx, e, s.attempts, out)
 	}
-	a := attempts[0]
-	if a.State != Prepared && a.State != Armed {
+	a := s.attempts[0]
+	switch {
+	case !a.State.claimed() && !a.State.Terminal() && raced(a, s.attempts):
+		return b.drop(a)
+	case a.State != Prepared && a.State != Armed:
 		return Outcome{}, open
 	}
-	if !b.another(ctx, e, a, attempts, ability) {
+	if !b.another(ctx, e, a, s.attempts, s.ability) {
 		return Outcome{Decision: DidNothing, ID: a.ID(), Reason: "this compaction's directive was delivered already"}, settled
 	}
-	return b.claim(ctx, e, a, attempts, Claimed1, nil, out)
+	return b.claim(ctx, e, s.bid(a, nil), out)
 }
 
 // rescueAtStart delivers where no attempt can be used.
-func (b *Bridge) rescueAtStart(ctx context.Context, e hooks.Event, attempts []*Attempt, ability hooks.Ability, out Sink) (Outcome, verdict) {
-	a, proof, o := b.rescue(ctx, e, attempts, ability, e.TurnID, nil)
+func (b *Bridge) rescueAtStart(ctx context.Context, e hooks.Event, s scene, out Sink) (Outcome, verdict) {
+	a, proof, o := b.rescue(ctx, e, s.attempts, s.ability, e.TurnID, nil)
 	switch {
 	case a != nil:
-		return b.claim(ctx, e, a, attempts, Claimed1, proof, out)
+		return b.claim(ctx, e, s.bid(a, proof), out)
 	case errors.Is(o.Err, fs.ErrExist):
 		return o, again
 	}
@@ -154,7 +159,7 @@ func (b *Bridge) note(ctx context.Context, e hooks.Event, dir string, attempts [
 		return Outcome{Decision: DidSwitch, Reason: why}
 	}
 	for _, a := range attempts {
-		if a.State.claimed() && !ability.PostFirst && e.TurnID != "" && a.turn() == e.TurnID {
+		if a.State.claimed() && !ability.PostFirst && e.TurnID != "" && sameTurn(a, e) {
 			return Outcome{Decision: DidNothing, ID: a.ID(), Reason: "already " + string(a.State)}
 		}
 	}
@@ -168,11 +173,11 @@ func (b *Bridge) note(ctx context.Context, e hooks.Event, dir string, attempts [
 			return failed("the transcript couldn't be read", err)
 		}
 		var o Outcome
-		if begin.Proof, o = unusedBoundary(attempts, story); o.Decision != "" {
+		if begin.Proof, o = unusedBoundary(attempts, story, ability); o.Decision != "" {
 			return o
 		}
 	}
-	a, err := b.takeNext(dir, begin)
+	a, err := b.takeNext(dir, begin, newestClaimed(attempts))
 	if err != nil {
 		return failed("the compaction couldn't be noted", err)
 	}
@@ -180,9 +185,13 @@ func (b *Bridge) note(ctx context.Context, e hooks.Event, dir string, attempts [
 }
 
 // sameTurn reports whether the event belongs to the turn of the attempt's
-// compaction; turns that aren't named on both sides can't differ.
+// compaction; turns that aren't named on both sides can't differ, nor can they
+// while a claim hasn't noted its own.
 func sameTurn(a *Attempt, e hooks.Event) bool {
 	turn := a.turn()
+	if _, noted, ok := a.lastClaim(); ok && !noted {
+		return true
+	}
 	return turn == "" || e.TurnID == "" || turn == e.TurnID
 }
 
@@ -193,9 +202,19 @@ func decided(err error, d Decision) Decision {
 	return d
 }
 
+// bid is a decision to print an attempt's directive, and what it rests on.
+type bid struct {
+	a     *Attempt
+	to    State                // Claimed1 or Claimed2
+	all   []*Attempt           // the session's attempts when it was decided
+	proof *transcript.Position // the last boundary on disk, if one proved the compaction
+	size  int64                // of the transcript when it was decided
+}
+
 // claim takes the attempt for this process, prints its directive and says what
 // came of it.
-func (b *Bridge) claim(ctx context.Context, e hooks.Event, a *Attempt, all []*Attempt, to State, proof *transcript.Position, out Sink) (Outcome, verdict) {
+func (b *Bridge) claim(ctx context.Context, e hooks.Event, d bid, out Sink) (Outcome, verdict) {
+	a, from := d.a, d.a.State
 	door, ok := e.Door()
 	if !ok {
 		return Outcome{Decision: DidIgnore, Reason: "no context is accepted for " + e.Name}, settled
@@ -206,22 +225,51 @@ func (b *Bridge) claim(ctx context.Context, e hooks.Event, a *Attempt, all []*At
 	if a.Record == nil {
 		return Outcome{Decision: DidFail, ID: a.ID(), Reason: "its record can't be read"}, settled
 	}
-	c := Claim{Event: e.Name, Turn: e.TurnID, PID: b.PID, From: a.State, Proof: proof}
+	c := Claim{Event: e.Name, Turn: e.TurnID, PID: b.PID, From: from, Proof: d.proof, Bytes: d.size, Newest: newestOf(d)}
 	c.Text, c.Packet = b.text(ctx, e, a)
-	from := a.State
-	if !b.supersede(all, a.Number) {
+	if !b.supersede(d.all, a.Number) {
 		return Outcome{}, again
 	}
-	won, err := b.move(a, from, to)
+	won, err := b.move(a, from, d.to)
 	if err != nil {
 		return Outcome{Decision: DidFail, ID: a.ID(), Reason: "it couldn't be claimed", Err: err}, settled
 	}
 	if !won {
 		return Outcome{}, again
 	}
-	c.Time, c.Bytes = b.Now(), sizeOf(e.TranscriptPath)
-	noted := b.noteClaim(a, to, c)
-	return b.print(a, from, to, door.Inject(c.Text), out, noted), settled
+	c.Time = b.Now()
+	noted := b.noteClaim(a, d.to, c)
+	o := b.print(a, from, d.to, door.Inject(c.Text), out, noted)
+	if o.Decision == DidDeliver {
+		b.supersedeNewer(d.all, a.Number)
+	}
+	return o, settled
+}
+
+// supersedeNewer ends the newer attempts that weren't found due: a twin's, or of
+// a compaction that failed. If theirs happened after all, this directive comes
+// into the context behind it.
+func (b *Bridge) supersedeNewer(all []*Attempt, number int) {
+	for _, a := range all {
+		for s := a.State; a.Number > number && !s.Terminal() && !s.claimed(); {
+			won, err := b.move(a, s, Superseded)
+			if won || err != nil {
+				break
+			}
+			if s, err = stateOf(a.Dir); err != nil {
+				break
+			}
+		}
+	}
+}
+
+// newestOf is the newest attempt that was known when d was decided.
+func newestOf(d bid) int {
+	newest := d.a.Number // a rescue is newer than what it was decided on
+	for _, a := range d.all {
+		newest = max(newest, a.Number)
+	}
+	return newest
 }
 
 // supersede ends everything older than the attempt that is to be claimed, so
@@ -247,15 +295,18 @@ func (b *Bridge) supersede(all []*Attempt, number int) (ok bool) {
 }
 
 func (b *Bridge) noteClaim(a *Attempt, to State, c Claim) error {
-	name := "claim1.json"
-	if to == Claimed2 {
-		name = "claim2.json"
-	}
 	data, err := json.MarshalIndent(c, "", "  ")
 	if err != nil {
 		return err
 	}
-	return b.disk.replace(filepath.Join(a.Dir, name), append(data, '\n'))
+	return b.disk.replace(noteFile(a, to), append(data, '\n'))
+}
+
+func noteFile(a *Attempt, claimed State) string {
+	if claimed == Claimed2 {
+		return filepath.Join(a.Dir, "claim2.json")
+	}
+	return filepath.Join(a.Dir, "claim1.json")
 }
 
 // print writes the reply and moves the attempt on. Nothing else happens on
@@ -266,7 +317,12 @@ func (b *Bridge) print(a *Attempt, from, claimed State, reply hooks.Reply, out S
 	n, err := out.Write(doc)
 	switch {
 	case n == 0 && err != nil:
-		_, back := b.move(a, claimed, from)
+		// The note goes first: of the next claim nobody must think that it is this
+		// one.
+		back := b.disk.remove(noteFile(a, claimed))
+		if back == nil {
+			_, back = b.move(a, claimed, from)
+		}
 		return Outcome{Decision: DidGiveBack, ID: a.ID(), Reason: "nothing could be printed; the next chance delivers it", Err: errors.Join(err, back)}
 	case n < len(doc):
 		o.Decision, o.Partial, o.Err = DidFail, true, err

@@ -243,7 +243,7 @@ func (d *desk) beginOnly() {
 	if err != nil {
 		d.t.Fatal(err)
 	}
-	if _, err := d.b.takeNext(dir, d.b.begin(e, ByPreCompact)); err != nil {
+	if _, err := d.b.takeNext(dir, d.b.begin(e, ByPreCompact), 0); err != nil {
 		d.t.Fatal(err)
 	}
 }

@@ -2,8 +2,8 @@ package bridge
 
 import (
 	"context"
+	"math"
 	"slices"
-	"strconv"
 	"time"
 
 	"github.com/reseat-dev/reseat/hooks"
@@ -32,65 +32,127 @@ func (b *Bridge) mainCompacted(ctx context.Context, e hooks.Event, ability hooks
 	return true, ""
 }
 
-// mark names a position for good: the record's own id, else its offset.
-func mark(p transcript.Position) string {
-	if p.ID != "" {
-		return p.ID
-	}
-	return "offset:" + strconv.FormatInt(p.Offset, 10)
-}
-
 // boundaries gives each boundary of the transcript to at most one attempt: it
 // proves the compaction of that one and of no other.
 //
 // A claimed attempt takes its boundary first, however late that reached the
-// disk: the one it names, else the first beyond its reach. What is left goes to
-// the newest pending attempt that doesn't reach it.
-//
-// An old client can bring the boundaries of several compactions to the disk
-// late, also of such whose attempts were superseded. So where an earlier
-// compaction may have left one over, a boundary must also be younger than the
-// attempt that it is to prove; and where there was no transcript at all when
-// the attempt began, because what appears then can be a copy (a fork's).
-func boundaries(attempts []*Attempt, seen []transcript.Boundary) map[int]transcript.Boundary {
+// disk. What is left goes to the newest pending attempt that doesn't reach it.
+func boundaries(attempts []*Attempt, tail transcript.Tail, ability hooks.Ability) map[int]transcript.Boundary {
 	given := make(map[int]transcript.Boundary)
-	used := make(map[int64]bool)
-	give := func(a *Attempt, fits func(transcript.Boundary) bool) {
-		for _, s := range seen {
-			if !used[s.Offset] && fits(s) {
-				used[s.Offset] = true
-				given[a.Number] = s
-				return
-			}
+	left := slices.Clone(tail.Boundaries)
+	give := func(a *Attempt, i int) {
+		if i >= 0 {
+			given[a.Number] = left[i]
+			left = slices.Delete(left, i, i+1)
 		}
 	}
-	oldestFirst := slices.Clone(attempts)
-	slices.Reverse(oldestFirst)
-	for _, a := range oldestFirst {
-		if proof := a.proof(); a.State.claimed() && proof != nil {
-			give(a, func(s transcript.Boundary) bool { return mark(s.Position) == mark(*proof) })
+	for _, a := range slices.Backward(attempts) {
+		if proof := a.proof(); proof != nil && a.State.claimed() {
+			give(a, slices.IndexFunc(left, isAt(*proof)))
 		}
 	}
-	for _, a := range oldestFirst {
+	for _, a := range slices.Backward(attempts) {
 		if a.State.claimed() && a.proof() == nil {
-			give(a, func(s transcript.Boundary) bool { return s.Offset >= a.reach() })
+			give(a, a.ownBoundary(left))
 		}
 	}
-	left := slices.ContainsFunc(attempts, func(a *Attempt) bool { return a.State.claimed() || a.State == Superseded })
+	m := claimedBefore(attempts, math.MaxInt)
 	for _, a := range attempts {
 		switch a.State {
 		case Begun, Prepared, Armed:
 			if proof := a.proof(); proof != nil {
-				give(a, func(s transcript.Boundary) bool { return mark(s.Position) == mark(*proof) })
+				give(a, slices.IndexFunc(left, isAt(*proof)))
 				continue
 			}
-			young := left || a.reach() == 0
-			give(a, func(s transcript.Boundary) bool {
-				return s.Offset >= a.reach() && !(young && older(s.Time, a.Begin.Time))
-			})
+			give(a, slices.IndexFunc(left, func(s transcript.Boundary) bool {
+				spent := m != nil && m.covers(s.Offset)
+				return s.Offset >= a.reach() && !spent && (ability.PostFirst || a.fits(s, attempts, tail.Answers))
+			}))
 		}
 	}
 	return given
+}
+
+// ownBoundary picks the boundary of a claimed attempt that names none, -1 if there
+// is none: of those behind its claim (one that was on disk by then would be
+// named), else of those behind its reach, the nearest to the claim in time. An
+// earlier compaction's can come to the disk together with it, and a later one's.
+// What a prompt claimed had been compacted before.
+func (a *Attempt) ownBoundary(left []transcript.Boundary) int {
+	from, when, prompt := a.reach(), a.Changed, false
+	if claims := a.Claims(); len(claims) > 0 {
+		from, when, prompt = claims[0].Bytes, claims[0].Time, claims[0].Event == hooks.UserPromptSubmit
+	}
+	if !slices.ContainsFunc(left, func(s transcript.Boundary) bool { return s.Offset >= from }) {
+		from = a.reach()
+	}
+	best, least := -1, time.Duration(math.MaxInt64)
+	for i, s := range left {
+		away := s.Time.Sub(when)
+		if prompt && away > 0 {
+			away += farOff
+		}
+		if s.Offset >= from && away.Abs() < least {
+			best, least = i, away.Abs()
+		}
+	}
+	return best
+}
+
+// farOff is more than any two records of a session are apart.
+const farOff = 100 * 365 * 24 * time.Hour
+
+// fits reports whether a boundary behind its reach can be that of the pending
+// attempt a, on a client that brings boundaries to the disk late.
+//
+// It can be one that an earlier compaction left over: then it is older than the
+// PreCompact, or than a claim that came after the attempt began. So it can where there was no transcript
+// when the attempt began, because what appears then can be a copy (a fork's). And
+// a turn compacts twice only with an answer in between: without one, what looks
+// like a second compaction is a late copy of the hook.
+func (a *Attempt) fits(s transcript.Boundary, attempts []*Attempt, said []transcript.Position) bool {
+	earlier := slices.ContainsFunc(attempts, func(m *Attempt) bool { return m.State.claimed() || m.State == Superseded })
+	if (earlier || a.reach() == 0) && a.Begin.Mechanism == ByPreCompact && older(s.Time, a.Begin.Time) {
+		return false
+	}
+	m := claimedBefore(attempts, a.Number)
+	if m == nil {
+		return true
+	}
+	claim, _, ok := m.lastClaim()
+	if ok && a.Begin.After < m.Number && older(s.Time, claim.Time) {
+		return false
+	}
+	if m.proof() != nil || m.inAnotherTurn(a.Begin.Turn) {
+		return true
+	}
+	// No copy of a hook is so late that a prompt came first.
+	return ok && (claim.Event == hooks.UserPromptSubmit ||
+		slices.ContainsFunc(said, func(p transcript.Position) bool { return answers(p, claim) && p.Offset < s.Offset }))
+}
+
+// covers reports whether a claim of the attempt, or what it was begun for, is
+// known to stand for the boundary at offset or for a later one.
+func (a *Attempt) covers(offset int64) bool {
+	if !a.State.claimed() {
+		return false
+	}
+	for _, c := range a.Claims() {
+		if c.Proof != nil && c.Proof.Offset >= offset {
+			return true
+		}
+	}
+	return a.Begin.Proof != nil && a.Begin.Proof.Offset >= offset
+}
+
+// isAt finds a boundary again: by its record's own id, else by its offset.
+func isAt(p transcript.Position) func(transcript.Boundary) bool {
+	return func(s transcript.Boundary) bool {
+		if p.ID != "" {
+			return s.ID == p.ID
+		}
+		return s.Offset == p.Offset
+	}
 }
 
 // older reports whether a record's time is before the time given. The clients
@@ -124,7 +186,7 @@ func (a *Attempt) proof() *transcript.Position {
 func (b *Bridge) another(ctx context.Context, e hooks.Event, n *Attempt, attempts []*Attempt, ability hooks.Ability) bool {
 	m := claimedBefore(attempts, n.Number)
 	if n.Begin.Mechanism == ByRescue {
-		return m == nil || n.Begin.After >= m.Number
+		return !raced(n, attempts) // the guard asked before it was begun
 	}
 	if ability.PostFirst {
 		s, err := b.scene(ctx, e, attempts)
@@ -132,10 +194,14 @@ func (b *Bridge) another(ctx context.Context, e hooks.Event, n *Attempt, attempt
 			return err == nil && proved
 		}
 	}
-	if m == nil || m.inAnotherTurn(n.Begin.Turn) {
+	turn := n.Begin.Turn
+	if e.Name != hooks.UserPromptSubmit {
+		turn = firstOf(e.TurnID, turn) // n can be left over from a compaction that failed
+	}
+	if m == nil || m.inAnotherTurn(turn) {
 		return true
 	}
-	claim, ok := m.lastClaim()
+	claim, _, ok := m.lastClaim()
 	if !ok {
 		return false
 	}
@@ -157,13 +223,41 @@ func claimedBefore(attempts []*Attempt, number int) *Attempt {
 	return nil
 }
 
+// newestClaimed is the number of the newest claimed attempt, 0 if there is none.
+func newestClaimed(attempts []*Attempt) int {
+	for _, a := range attempts {
+		if a.State.claimed() {
+			return a.Number
+		}
+	}
+	return 0
+}
+
+// raced reports whether the attempt lost a race: an older one was claimed while
+// it came into being, for the same compaction. No client begins a compaction
+// while a hook of the one before still runs.
+//
+// A rescue or a note was decided on before that claim. A PreCompact began before
+// it, and who claimed didn't see it yet.
+func raced(a *Attempt, attempts []*Attempt) bool {
+	m := claimedBefore(attempts, a.Number)
+	if m == nil || a.Begin.After >= m.Number {
+		return false
+	}
+	if a.Begin.Mechanism != ByPreCompact {
+		return true
+	}
+	claim, noted, _ := m.lastClaim()
+	return noted && a.Number > claim.Newest
+}
+
 // answeredSince reports whether the model has answered since the attempt was
 // claimed. It errs towards no: an answer that may be older proves nothing.
 //
 // Both position and time count: an old client writes the last turn late, and
 // what it writes late is older than the claim.
 func answeredSince(a *Attempt, tail transcript.Tail) bool {
-	claim, ok := a.lastClaim()
+	claim, _, ok := a.lastClaim()
 	return ok && slices.ContainsFunc(tail.Answers, func(p transcript.Position) bool { return answers(p, claim) })
 }
 
@@ -171,30 +265,46 @@ func answeredSince(a *Attempt, tail transcript.Tail) bool {
 // known. An attempt can have been begun for a compaction that failed, and serve
 // for a later one whose own PreCompact never ran: then the claim knows.
 func (a *Attempt) turn() string {
-	if claim, ok := a.lastClaim(); ok && claim.Event == hooks.SessionStart && claim.Turn != "" {
+	if claim, _, ok := a.lastClaim(); ok && claim.Event == hooks.SessionStart && claim.Turn != "" {
 		return claim.Turn
 	}
 	return a.Begin.Turn
 }
 
 // inAnotherTurn reports whether the attempt was claimed for a compaction of
-// another turn than the one named. A client may name none, and a prompt's is not
-// the compaction's: then the answer is no.
+// another turn than the one named. Where either isn't known the answer is no.
 func (a *Attempt) inAnotherTurn(turn string) bool {
-	claim, ok := a.lastClaim()
-	return ok && claim.Event == hooks.SessionStart && claim.Turn != "" && turn != "" && claim.Turn != turn
+	claim, noted, _ := a.lastClaim()
+	if !noted || turn == "" {
+		return false
+	}
+	if claim.Event == hooks.SessionStart {
+		return claim.Turn != "" && claim.Turn != turn
+	}
+	return a.Begin.Turn != "" && a.Begin.Turn != turn && claim.Turn != turn
 }
 
-// lastClaim is what the attempt's newest claim noted. A claim that died before
-// it noted anything printed nothing, and came after the record was written.
-func (a *Attempt) lastClaim() (c Claim, ok bool) {
-	if claims := a.Claims(); len(claims) > 0 {
-		return claims[len(claims)-1], true
+// lastClaim is what the attempt's newest claim noted. A claim that hasn't noted
+// anything has printed nothing either, but may be about to: then only its time
+// is known, and noted is false. ok is false where a directive was printed and
+// the note found no room.
+func (a *Attempt) lastClaim() (c Claim, noted, ok bool) {
+	switch a.State {
+	case Claimed1, Claimed2:
+		if c, noted = a.note(a.State); !noted {
+			c = Claim{Time: a.Changed, Bytes: a.reach()}
+		}
+		return c, noted, true
+	case Emitted1:
+		c, noted = a.note(Claimed1)
+	case Emitted2:
+		c, noted = a.note(Claimed2)
+	default:
+		if claims := a.Claims(); len(claims) > 0 {
+			c, noted = claims[len(claims)-1], true
+		}
 	}
-	if a.State != Claimed1 || a.Record == nil {
-		return Claim{}, false
-	}
-	return Claim{Time: a.Record.Prepared, Bytes: a.Record.Reach.Bytes}, true
+	return c, noted, noted
 }
 
 // answers reports whether the model's answer at p is newer than the claim.
@@ -228,9 +338,9 @@ func lossProved(a *Attempt, boundary transcript.Boundary, tail transcript.Tail, 
 	if tail.Contexts == 0 && !ability.KnowsTrace {
 		return false
 	}
-	last, ok := a.lastClaim()
+	last, noted, ok := a.lastClaim()
 	if !ok {
-		return false // printed, and nobody knows when: the note found no room
+		return false // printed, and nobody knows when
 	}
 	from := max(boundary.Offset, last.Bytes)
 	if last.Event == hooks.UserPromptSubmit {
@@ -245,6 +355,9 @@ func lossProved(a *Attempt, boundary transcript.Boundary, tail transcript.Tail, 
 	return slices.ContainsFunc(tail.Answers, func(p transcript.Position) bool {
 		// Where all is on disk in order the position alone tells; elsewhere a
 		// compaction may have kept an old answer behind its boundary.
+		if !noted && !p.Time.After(last.Time) {
+			return false // whoever claimed it may be about to print
+		}
 		return p.Offset > from && (ability.PostFirst || later(p.Time, boundary.Time) && (p.ID == "" || !heldBefore(p.ID)))
 	})
 }

@@ -37,27 +37,30 @@ type refSession struct {
 }
 
 type refAttempt struct {
-	n      int
-	id     string
-	state  State
-	by     string // how it came to be
-	turn   string
-	begun  time.Time
-	reach  int       // records of the transcript that it knows
-	after  int       // the newest that was claimed when a rescue was begun
-	proof  int       // index of the boundary it is known to stand for, -1
-	last   int       // index of the last answer among them
-	lastAt time.Time // its time, zero if there is none
-	ready  time.Time // when it was prepared
-	claims []refClaim
+	n       int
+	id      string
+	state   State
+	by      string // how it came to be
+	turn    string
+	begun   time.Time
+	reach   int       // records of the transcript that it knows
+	after   int       // the newest that was claimed when a rescue was begun
+	proof   int       // index of the boundary it is known to stand for, -1
+	last    int       // index of the last answer among them
+	lastAt  time.Time // its time, zero if there is none
+	changed time.Time // when its state did
+	claims  []refClaim
 }
 
 // refClaim is what a claim noted before it printed.
 type refClaim struct {
-	at    int // records in the transcript then
-	time  time.Time
-	event string
-	turn  string
+	at     int // records in the transcript then
+	time   time.Time
+	event  string
+	turn   string
+	to     State
+	newest int // the newest attempt then
+	proof  int // the last boundary then, -1 if none proved the compaction
 }
 
 type refKilled struct{}
@@ -110,7 +113,7 @@ func (s *refSession) did(format string, args ...any) {
 
 func (s *refSession) move(a *refAttempt, to State) {
 	s.did("%d %s>%s", a.n, a.state, to)
-	a.state = to
+	a.state, a.changed = to, s.p.w.now
 }
 
 func (s *refSession) newestFirst() []*refAttempt {
@@ -128,6 +131,9 @@ func (s *refSession) begin(by, turn string) *refAttempt {
 	}
 	s.did("%d begun", n)
 	a := &refAttempt{n: n, state: Begun, by: by, turn: turn, begun: s.p.w.now, proof: -1}
+	if m := s.claimedBefore(a); m != nil {
+		a.after = m.n
+	}
 	s.read(a)
 	s.attempts = append(s.attempts, a)
 	return a
@@ -146,7 +152,6 @@ func (s *refSession) read(a *refAttempt) {
 func (r rec) isAnswer() bool { return r.kind == answer || r.kind == agentCall }
 
 func (s *refSession) prepared(a *refAttempt) {
-	a.ready = s.p.w.now
 	s.move(a, Prepared)
 	s.prune()
 }
@@ -229,15 +234,21 @@ func (s *refSession) given(attempts []*refAttempt) map[*refAttempt]int {
 			}
 		}
 	}
-	confusable := slices.ContainsFunc(attempts, func(a *refAttempt) bool { return a.state.claimed() || a.state == Superseded })
 	for _, a := range slices.Backward(attempts) {
-		if a.state.claimed() && a.proof >= 0 {
-			give(a, func(i int) bool { return i == a.proof })
+		if a.state.claimed() && a.known() >= 0 {
+			give(a, func(i int) bool { return i == a.known() })
 		}
 	}
 	for _, a := range slices.Backward(attempts) {
-		if a.state.claimed() && a.proof < 0 {
-			give(a, func(i int) bool { return i >= a.reach })
+		if a.state.claimed() && a.known() < 0 {
+			at := s.nearest(a, used)
+			give(a, func(i int) bool { return i == at })
+		}
+	}
+	var m *refAttempt
+	for _, a := range attempts {
+		if m == nil && a.state.claimed() {
+			m = a
 		}
 	}
 	for _, a := range attempts {
@@ -249,10 +260,100 @@ func (s *refSession) given(attempts []*refAttempt) map[*refAttempt]int {
 			continue
 		}
 		give(a, func(i int) bool {
-			return i >= a.reach && (!confusable && a.reach > 0 || !s.p.file[i].time.Before(a.begun))
+			if m != nil && m.covers(i) {
+				return false
+			}
+			return i >= a.reach && (s.p.post || s.fits(a, attempts, i))
 		})
 	}
 	return given
+}
+
+// used reports whether the boundary at i is an armed or a claimed attempt's.
+func (s *refSession) used(i int) bool {
+	given := s.given(unsettledOf(s.newestFirst()))
+	return slices.ContainsFunc(s.attempts, func(a *refAttempt) bool {
+		at, ok := given[a]
+		return a.state.claimed() && a.covers(i) || ok && at == i && (a.state.claimed() || a.state == Armed)
+	})
+}
+
+// known is the boundary that a is known to stand for, -1 if none is.
+func (a *refAttempt) known() int {
+	if a.proof >= 0 {
+		return a.proof
+	}
+	for _, c := range a.claims {
+		if c.proof >= 0 {
+			return c.proof
+		}
+	}
+	return -1
+}
+
+// covers: a's directive came, or comes, behind the boundary at i.
+func (a *refAttempt) covers(i int) bool {
+	return a.proof >= i || slices.ContainsFunc(a.claims, func(c refClaim) bool { return c.proof >= i })
+}
+
+// lastBoundary is the index of the last boundary on disk, -1 if there is none.
+func (s *refSession) lastBoundary() int {
+	last := -1
+	for i, r := range s.p.file {
+		if r.kind == boundary {
+			last = i
+		}
+	}
+	return last
+}
+
+// nearest is the boundary behind a's claim, else behind its reach, that is the
+// nearest to the claim in time.
+func (s *refSession) nearest(a *refAttempt, used map[int]bool) int {
+	from, when, asked := a.reach, a.changed, false
+	if len(a.claims) > 0 {
+		from, when, asked = a.claims[0].at, a.claims[0].time, a.claims[0].event == hooks.UserPromptSubmit
+	}
+	for {
+		best, by := -1, time.Duration(0)
+		for i, r := range s.p.file {
+			if r.kind == boundary && !used[i] && i >= from {
+				d := r.time.Sub(when).Abs()
+				if asked && r.time.After(when) {
+					d += farOff // it was compacted before the prompt
+				}
+				if best < 0 || d < by {
+					best, by = i, d
+				}
+			}
+		}
+		if best >= 0 || from == a.reach {
+			return best
+		}
+		from = a.reach
+	}
+}
+
+// fits: on a client that writes late, a boundary can be one that an earlier
+// compaction left over, or a copy, or the claimed attempt's own.
+func (s *refSession) fits(a *refAttempt, attempts []*refAttempt, at int) bool {
+	when := s.p.file[at].time
+	earlier := slices.ContainsFunc(attempts, func(a *refAttempt) bool { return a.state.claimed() || a.state == Superseded })
+	if (earlier || a.reach == 0) && a.by == ByPreCompact && when.Before(a.begun) {
+		return false
+	}
+	m := s.claimedBefore(a)
+	if m == nil {
+		return true
+	}
+	c, ok := m.lastClaim()
+	switch {
+	case ok && a.after < m.n && when.Before(c.time):
+		return false
+	case m.known() >= 0 || m.inAnotherTurn(a.turn) || ok && c.event == hooks.UserPromptSubmit:
+		return true
+	}
+	return ok && slices.ContainsFunc(s.p.file[min(c.at, at):at], func(r rec) bool { return r.isAnswer() && r.time.After(c.time) })
 }
 
 // claimedBefore is the newest claimed attempt that is older than a.
@@ -265,18 +366,28 @@ func (s *refSession) claimedBefore(a *refAttempt) *refAttempt {
 	return nil
 }
 
+// raced: an older one was claimed after a was begun.
+func (s *refSession) raced(a *refAttempt) bool {
+	m := s.claimedBefore(a)
+	return m != nil && m.n > a.after && (a.by != ByPreCompact || len(m.claims) > 0 && a.n > m.claims[len(m.claims)-1].newest)
+}
+
 // another reports whether a stands for another compaction than the claimed one
 // before it.
-func (s *refSession) another(a *refAttempt) bool {
+func (s *refSession) another(a *refAttempt, e hooks.Event) bool {
 	m := s.claimedBefore(a)
 	if a.by == ByRescue {
-		return m == nil || a.after >= m.n
+		return !s.raced(a)
 	}
 	if s.p.post && !s.missing() {
 		_, ok := s.given(unsettledOf(s.newestFirst()))[a]
 		return ok
 	}
-	if m == nil || m.inAnotherTurn(a.turn) {
+	turn := a.turn
+	if e.Name != hooks.UserPromptSubmit && e.TurnID != "" {
+		turn = e.TurnID
+	}
+	if m == nil || m.inAnotherTurn(turn) {
 		return true
 	}
 	if c, ok := m.lastClaim(); ok && a.last >= c.at && a.lastAt.After(c.time) {
@@ -285,19 +396,25 @@ func (s *refSession) another(a *refAttempt) bool {
 	return s.answeredSince(m)
 }
 
-// lastClaim is the attempt's last claim. One that was killed before it noted
-// anything came after the attempt was prepared.
+// lastClaim is the attempt's last claim. Of one that was killed before it noted
+// anything only the time is known.
 func (a *refAttempt) lastClaim() (c refClaim, ok bool) {
-	if n := len(a.claims); n > 0 {
+	if n := len(a.claims); n > 0 && !a.unnoted() {
 		return a.claims[n-1], true
 	}
-	return refClaim{at: a.reach, time: a.ready}, a.state == Claimed1
+	return refClaim{at: a.reach, time: a.changed}, a.unnoted()
 }
 
 // inAnotherTurn: a claim at SessionStart knows the turn of its compaction.
 func (a *refAttempt) inAnotherTurn(turn string) bool {
-	c, _ := a.lastClaim()
-	return c.event == hooks.SessionStart && c.turn != "" && turn != "" && c.turn != turn
+	if a.unnoted() || len(a.claims) == 0 || turn == "" {
+		return false
+	}
+	c := a.claims[len(a.claims)-1]
+	if c.event == hooks.SessionStart {
+		return c.turn != "" && c.turn != turn
+	}
+	return a.turn != "" && a.turn != turn && c.turn != turn
 }
 
 // compacted is the turn of the compaction that the attempt stands for.
@@ -306,6 +423,18 @@ func (a *refAttempt) compacted() string {
 		return c.turn
 	}
 	return a.turn
+}
+
+func (a *refAttempt) sameTurn(turn string) bool {
+	return a.unnoted() || a.compacted() == "" || turn == "" || a.compacted() == turn
+}
+
+// unnoted: its claim was cut short before it noted anything.
+func (a *refAttempt) unnoted() bool {
+	if a.state != Claimed1 && a.state != Claimed2 {
+		return false
+	}
+	return !slices.ContainsFunc(a.claims, func(c refClaim) bool { return c.to == a.state })
 }
 
 // missing: there is no transcript.
@@ -348,8 +477,11 @@ func (s *refSession) start(e hooks.Event, f fault) {
 		}
 	} else if len(s.attempts) > 0 {
 		a := s.attempts[len(s.attempts)-1]
+		if !a.state.claimed() && !a.state.Terminal() && s.raced(a) {
+			s.move(a, Superseded)
+		}
 		if a.state == Prepared || a.state == Armed {
-			if s.another(a) {
+			if s.another(a, e) {
 				s.claim(a, Claimed1, -1, e, f)
 			}
 			return
@@ -369,10 +501,13 @@ func (s *refSession) lookAt(attempts []*refAttempt, e hooks.Event, f fault, conf
 		case a.state == Superseded:
 			shut = true
 		case shut && !a.state.claimed():
+		case !a.state.claimed() && s.raced(a):
+			s.move(a, Superseded)
+			return s.lookAt(s.newestFirst(), e, f, confirm)
 		case a.state == Prepared || a.state == Armed:
 			if !proved {
 				at = -1
-				if a.by != ByRescue && a.state != Armed || !s.another(a) {
+				if a.by != ByRescue && a.state != Armed || !s.another(a, e) {
 					continue
 				}
 			}
@@ -409,28 +544,19 @@ func (s *refSession) rescue(e hooks.Event, f fault, turn string, proof int) {
 		return
 	}
 	if proof < 0 && s.p.post && !s.missing() {
-		for i, r := range s.p.file {
-			if r.kind == boundary {
-				proof = i
-			}
-		}
+		proof = s.lastBoundary()
 		if proof < 0 {
 			return
 		}
-		for a, i := range s.given(unsettledOf(s.newestFirst())) {
-			if i == proof && (a.state.claimed() || a.state == Armed) {
-				return
-			}
+		if s.used(proof) {
+			return
 		}
 	}
 	if len(s.p.file) > 0 && !slices.ContainsFunc(s.p.file, func(r rec) bool { return r.kind == prompt || r.isAnswer() }) {
 		return
 	}
 	a := s.begin(ByRescue, turn)
-	if m := s.claimedBefore(a); m != nil {
-		a.after = m.n
-	}
-	a.proof, a.ready = proof, s.p.w.now
+	a.proof = proof
 	s.move(a, Prepared)
 	s.claim(a, Claimed1, proof, e, f)
 }
@@ -442,7 +568,7 @@ func (s *refSession) guarded(turn string) bool {
 		case a.state == TooLate:
 			return false
 		case a.state.claimed():
-			return !a.inAnotherTurn(turn) && !s.answeredSince(a)
+			return !a.inAnotherTurn(turn) && (!s.p.post || a.known() < 0) && !s.answeredSince(a)
 		}
 	}
 	return false
@@ -456,10 +582,10 @@ func (s *refSession) report(e hooks.Event) {
 	}
 	if len(s.attempts) > 0 {
 		a := s.attempts[len(s.attempts)-1]
-		same := a.compacted() == "" || e.TurnID == "" || a.compacted() == e.TurnID
+		same := a.sameTurn(e.TurnID)
 		switch {
 		case a.state == Prepared && same:
-			if s.another(a) {
+			if s.another(a, e) {
 				s.move(a, Armed)
 			}
 			return
@@ -470,24 +596,18 @@ func (s *refSession) report(e hooks.Event) {
 		}
 	}
 	for _, a := range s.attempts {
-		if a.state.claimed() && !s.p.post && e.TurnID != "" && a.compacted() == e.TurnID {
+		if a.state.claimed() && !s.p.post && e.TurnID != "" && a.sameTurn(e.TurnID) {
 			return
 		}
 	}
 	proof := -1
 	if s.p.post && !s.missing() {
-		for i, r := range s.p.file {
-			if r.kind == boundary {
-				proof = i
-			}
-		}
+		proof = s.lastBoundary()
 		if proof < 0 {
 			return
 		}
-		for a, i := range s.given(unsettledOf(s.newestFirst())) {
-			if i == proof && (a.state.claimed() || a.state == Armed) {
-				return
-			}
+		if s.used(proof) {
+			return
 		}
 	}
 	a := s.begin(ByPostCompact, e.TurnID)
@@ -497,13 +617,19 @@ func (s *refSession) report(e hooks.Event) {
 // UserPromptSubmit.
 
 func (s *refSession) ask(e hooks.Event, f fault) {
-	if n := len(s.attempts); n > 0 && !s.attempts[n-1].state.Terminal() {
-		s.lookAt(s.newestFirst(), e, f, true)
+	for _, a := range s.newestFirst() {
+		if a.state == Superseded {
+			continue
+		}
+		if !a.state.Terminal() {
+			s.lookAt(s.newestFirst(), e, f, true)
+		}
+		return
 	}
 }
 
 // unsettledOf cuts attempts, newest first, behind the first that was claimed or
-// is settled.
+// came too late.
 func unsettledOf(attempts []*refAttempt) []*refAttempt {
 	for i, a := range attempts {
 		if a.state.claimed() || a.state == TooLate {
@@ -547,6 +673,9 @@ func (s *refSession) lost(a *refAttempt, at int) bool {
 		from = max(from, c.at+i)
 	}
 	for i, r := range s.p.file {
+		if a.unnoted() && !r.time.After(c.time) {
+			continue
+		}
 		if i >= from && i != at && r.isAnswer() && (s.p.post || r.time.After(s.p.file[at].time)) {
 			return true
 		}
@@ -564,15 +693,17 @@ func (s *refSession) claim(a *refAttempt, to State, proof int, e hooks.Event, f 
 			s.move(old, Superseded)
 		}
 	}
+	if proof >= 0 {
+		proof = s.lastBoundary()
+	}
 	from := a.state
 	s.move(a, to)
 	s.did("%d noted", a.n)
-	a.claims = append(a.claims, refClaim{len(s.p.file), s.p.w.now, e.Name, e.TurnID})
-	if a.proof < 0 {
-		a.proof = proof
-	}
+	a.claims = append(a.claims, refClaim{len(s.p.file), s.p.w.now, e.Name, e.TurnID, to, s.attempts[len(s.attempts)-1].n, proof})
 	switch {
 	case f.out.limit == 0:
+		a.claims = a.claims[:len(a.claims)-1]
+		s.did("%d unnoted", a.n)
 		s.move(a, from)
 		return
 	case f.out.limit > 0:
@@ -584,6 +715,11 @@ func (s *refSession) claim(a *refAttempt, to State, proof int, e hooks.Event, f 
 		s.move(a, Emitted2)
 	} else {
 		s.move(a, Emitted1)
+	}
+	for _, newer := range s.newestFirst() {
+		if newer.n > a.n && !newer.state.Terminal() {
+			s.move(newer, Superseded)
+		}
 	}
 }
 

@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/reseat-dev/reseat/packet/transcript"
 )
@@ -44,8 +46,12 @@ func (l *life) did(format string, args ...any) {
 // mortalDisk is a disk whose owner may die.
 type mortalDisk struct {
 	disk
-	l *life
+	l   *life
+	now func() time.Time
 }
+
+// touch gives a folder the time of the made-up clock.
+func (d mortalDisk) touch(path string) { os.Chtimes(filepath.Dir(path), d.now(), d.now()) }
 
 func (d mortalDisk) mkdir(path string) error {
 	d.l.op()
@@ -60,6 +66,7 @@ func (d mortalDisk) rename(from, to string) error {
 	}
 	if was, ok := strings.CutPrefix(filepath.Base(from), "state."); ok {
 		is, _ := strings.CutPrefix(filepath.Base(to), "state.")
+		d.touch(to)
 		d.l.did("%d %s>%s", attemptIn(to), was, is)
 	} else if n, err := strconv.Atoi(filepath.Base(to)); err == nil && filepath.Base(filepath.Dir(to)) == "c" {
 		d.l.did("%d begun", n)
@@ -101,7 +108,11 @@ func (d mortalDisk) sync(...string) error {
 
 func (d mortalDisk) remove(path string) error {
 	d.l.op()
-	return d.disk.remove(path)
+	err := d.disk.remove(path)
+	if err == nil && strings.HasPrefix(filepath.Base(path), "claim") {
+		d.l.did("%d unnoted", attemptIn(path))
+	}
+	return err
 }
 
 // mortalPacker makes light packets, and may die or be held up while it does.

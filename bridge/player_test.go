@@ -233,7 +233,7 @@ func (p *player) bridgeFor(l *life, held chan chan struct{}) *Bridge {
 		b.PID = 1 << 30 // nobody has it: the run will be dead
 	}
 	b.Now = func() time.Time { return p.w.now }
-	b.disk = mortalDisk{osDisk{}, l}
+	b.disk = mortalDisk{osDisk{}, l, func() time.Time { return p.w.now }}
 	return b
 }
 

@@ -42,7 +42,11 @@ func (b *Bridge) prepare(ctx context.Context, e hooks.Event) Outcome {
 	if err != nil {
 		return failed("the session's folder couldn't be made", err)
 	}
-	a, err := b.takeNext(dir, b.begin(e, ByPreCompact))
+	before, err := Attempts(dir)
+	if err != nil {
+		return failed("the session's state couldn't be read", err)
+	}
+	a, err := b.takeNext(dir, b.begin(e, ByPreCompact), newestClaimed(before))
 	if err != nil {
 		return failed("no attempt could be begun", err)
 	}
@@ -87,8 +91,10 @@ func sizeOf(path string) int64 {
 	return info.Size()
 }
 
-// takeNext takes the first free number.
-func (b *Bridge) takeNext(dir string, begin Begin) (*Attempt, error) {
+// takeNext takes the first free number. after is the newest attempt that was
+// claimed by now.
+func (b *Bridge) takeNext(dir string, begin Begin, after int) (*Attempt, error) {
+	begin.After = after
 	for {
 		nums, err := numbers(dir)
 		if err != nil {

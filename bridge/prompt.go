@@ -43,7 +43,8 @@ func (b *Bridge) atPrompt(ctx context.Context, e hooks.Event, dir string, out Si
 
 // pending lists the session's attempts, newest first, if a prompt may still have
 // to do with one of them: it is empty where the newest is settled, which shuts
-// out all older ones.
+// out all older ones. A superseded one says nothing: what superseded it may have
+// died before its claim.
 func pending(dir string) ([]*Attempt, error) {
 	nums, err := numbers(dir)
 	if err != nil {
@@ -54,7 +55,7 @@ func pending(dir string) ([]*Attempt, error) {
 		switch {
 		case err != nil:
 			return nil, err
-		case a == nil:
+		case a == nil || a.State == Superseded:
 			continue
 		case a.State.Terminal():
 			return nil, nil
@@ -96,11 +97,13 @@ func (b *Bridge) settle(ctx context.Context, e hooks.Event, attempts []*Attempt,
 	waiting := Outcome{Decision: DidNothing}
 	shut := false // somebody found a newer one due, on evidence
 	for _, a := range s.due {
-		boundary, proved := s.given[a.Number]
+		_, proved := s.given[a.Number]
 		switch {
 		case a.State == Superseded:
 			shut = true
 		case shut && !a.State.claimed():
+		case !a.State.claimed() && raced(a, attempts):
+			return b.drop(a)
 		case a.State == Armed || a.State == Prepared:
 			if !proved && !b.dueUnproved(ctx, e, a, s) {
 				waiting = Outcome{Decision: DidNothing, ID: a.ID(), Reason: "prepared; no compaction followed"}
@@ -118,10 +121,18 @@ func (b *Bridge) settle(ctx context.Context, e hooks.Event, attempts []*Attempt,
 		case a.State.Terminal() || e.Name != hooks.UserPromptSubmit:
 			return waiting, open
 		default:
-			return b.confirm(ctx, e, a, attempts, confirmation{s.tail, boundary, proved, s.gone, s.ability, s.path}, out)
+			return b.confirm(ctx, e, a, s, out)
 		}
 	}
 	return waiting, open
+}
+
+// drop ends an attempt that lost a race.
+func (b *Bridge) drop(a *Attempt) (Outcome, verdict) {
+	if _, err := b.move(a, a.State, Superseded); err != nil {
+		return Outcome{Decision: DidFail, ID: a.ID(), Reason: "it lost a race", Err: err}, settled
+	}
+	return Outcome{}, again
 }
 
 // scene is what a decision about pending attempts rests on.
@@ -131,8 +142,23 @@ type scene struct {
 	ability  hooks.Ability
 	path     string // of the transcript
 	tail     transcript.Tail
-	gone     bool // the transcript isn't there
+	size     int64 // of the transcript
+	gone     bool  // the transcript isn't there
 	given    map[int]transcript.Boundary
+}
+
+// last is the last boundary on disk, nil if there is none: a directive comes into
+// the context behind it and so stands for all before it as well.
+func (s scene) last() *transcript.Position {
+	if n := len(s.tail.Boundaries); n > 0 {
+		return &s.tail.Boundaries[n-1].Position
+	}
+	return nil
+}
+
+// bid is the decision to print a for the first time.
+func (s scene) bid(a *Attempt, proof *transcript.Position) bid {
+	return bid{a: a, to: Claimed1, all: s.attempts, proof: proof, size: s.size}
 }
 
 func (b *Bridge) scene(ctx context.Context, e hooks.Event, attempts []*Attempt) (scene, error) {
@@ -142,11 +168,11 @@ func (b *Bridge) scene(ctx context.Context, e hooks.Event, attempts []*Attempt) 
 	}
 	var err error
 	s.tail, err = transcript.After(ctx, e.Client, s.path, leastReach(s.due), ids(s.due))
-	s.gone = errors.Is(err, fs.ErrNotExist)
+	s.size, s.gone = s.tail.Size, errors.Is(err, fs.ErrNotExist)
 	if err != nil && !s.gone {
 		return s, err
 	}
-	s.given = boundaries(s.due, s.tail.Boundaries)
+	s.given = boundaries(s.due, s.tail, s.ability)
 	return s, nil
 }
 
@@ -161,10 +187,10 @@ func (b *Bridge) dueUnproved(ctx context.Context, e hooks.Event, a *Attempt, s s
 func (b *Bridge) deliver(ctx context.Context, e hooks.Event, a *Attempt, s scene, out Sink) (Outcome, verdict) {
 	boundary, proved := s.given[a.Number]
 	if !proved {
-		return b.claim(ctx, e, a, s.attempts, Claimed1, nil, out)
+		return b.claim(ctx, e, s.bid(a, nil), out)
 	}
 	if turnsAfter(s.tail, boundary.Offset) <= tooManyTurns {
-		return b.claim(ctx, e, a, s.attempts, Claimed1, &boundary.Position, out)
+		return b.claim(ctx, e, s.bid(a, s.last()), out)
 	}
 	o, v := b.conclude(a, TooLate, DidTooLate, "more than two turns went by without it")
 	if o.Decision == DidTooLate && e.Name == hooks.SessionStart {
@@ -190,7 +216,10 @@ func (b *Bridge) rescueOf(ctx context.Context, e hooks.Event, begun *Attempt, s 
 		}
 		return o, settled
 	}
-	return b.claim(ctx, e, a, s.attempts, Claimed1, used, out)
+	if used != nil {
+		used = s.last()
+	}
+	return b.claim(ctx, e, s.bid(a, used), out)
 }
 
 func leastReach(attempts []*Attempt) int64 {
@@ -212,44 +241,37 @@ func ids(attempts []*Attempt) []string {
 	return all
 }
 
-// confirmation is what is known about a printed directive.
-type confirmation struct {
-	tail     transcript.Tail
-	boundary transcript.Boundary
-	proved   bool // the boundary is on disk
-	gone     bool // the transcript isn't there
-	ability  hooks.Ability
-	path     string
-}
-
 // confirm settles a claimed attempt: its trace stands in the transcript, or it
 // is proved lost and is printed once more, or it waits.
-func (b *Bridge) confirm(ctx context.Context, e hooks.Event, a *Attempt, all []*Attempt, c confirmation, out Sink) (Outcome, verdict) {
-	if c.gone {
+func (b *Bridge) confirm(ctx context.Context, e hooks.Event, a *Attempt, s scene, out Sink) (Outcome, verdict) {
+	if s.gone {
 		return b.conclude(a, Unverifiable, DidGiveUp, "there is no transcript that could tell")
 	}
-	for i, id := range c.tail.TraceOf {
-		if id == a.ID() && c.tail.Traces[i].Offset >= a.reach() {
+	for i, id := range s.tail.TraceOf {
+		if id == a.ID() && s.tail.Traces[i].Offset >= a.reach() {
 			return b.conclude(a, Confirmed, DidConfirm, "")
 		}
 	}
 	if a.State != Claimed1 && a.State != Emitted1 {
 		return Outcome{Decision: DidWait, ID: a.ID(), Reason: "printed twice, not confirmed"}, settled
 	}
+	boundary, proved := s.given[a.Number]
 	heldBefore := func(id string) bool {
-		held, err := transcript.Holds(c.path, id, max(0, a.reach()-lookBack), c.boundary.Offset)
+		held, err := transcript.Holds(s.path, id, max(0, a.reach()-lookBack), boundary.Offset)
 		return held || err != nil
 	}
-	if !c.proved || !lossProved(a, c.boundary, c.tail, c.ability, heldBefore) {
+	if !proved || !lossProved(a, boundary, s.tail, s.ability, heldBefore) {
 		return Outcome{Decision: DidWait, ID: a.ID(), Reason: "printed, not confirmed yet"}, settled
 	}
-	if held, err := transcript.Holds(c.path, a.ID(), c.boundary.Offset, math.MaxInt64); held || err != nil {
+	if held, err := transcript.Holds(s.path, a.ID(), boundary.Offset, math.MaxInt64); held || err != nil {
 		return Outcome{Decision: DidWait, ID: a.ID(), Reason: "printed; it stands in the transcript, but not in a form that is known"}, settled
 	}
-	if turnsAfter(c.tail, c.boundary.Offset) > tooManyTurns {
+	if turnsAfter(s.tail, boundary.Offset) > tooManyTurns {
 		return b.conclude(a, TooLate, DidTooLate, "it was lost, and more than two turns went by without it")
 	}
-	return b.claim(ctx, e, a, all, Claimed2, &c.boundary.Position, out)
+	d := s.bid(a, s.last())
+	d.to = Claimed2
+	return b.claim(ctx, e, d, out)
 }
 
 // conclude moves the attempt to a state that nothing follows.

@@ -23,7 +23,7 @@ import (
 func (b *Bridge) rescue(ctx context.Context, e hooks.Event, attempts []*Attempt, ability hooks.Ability, turn string, proof *transcript.Position) (a *Attempt, used *transcript.Position, o Outcome) {
 	ctx, cancel := context.WithTimeout(ctx, rescueLimit)
 	defer cancel()
-	if why := b.guarded(ctx, e, attempts, turn); why != "" {
+	if why := b.guarded(ctx, e, attempts, ability, turn); why != "" {
 		return nil, nil, Outcome{Decision: DidNothing, Reason: why}
 	}
 	dir, err := b.session(aboutOf(e))
@@ -37,7 +37,7 @@ func (b *Bridge) rescue(ctx context.Context, e hooks.Event, attempts []*Attempt,
 		story = &transcript.Story{Client: e.Client, Path: e.TranscriptPath, Caveats: []string{err.Error()}}
 	}
 	if proof == nil && ability.PostFirst {
-		if proof, o = unusedBoundary(attempts, story); o.Decision != "" {
+		if proof, o = unusedBoundary(attempts, story, ability); o.Decision != "" {
 			return nil, nil, o
 		}
 	}
@@ -50,9 +50,7 @@ func (b *Bridge) rescue(ctx context.Context, e hooks.Event, attempts []*Attempt,
 	}
 	begin := b.begin(e, ByRescue)
 	begin.Turn, begin.Proof = turn, proof
-	if m := claimedBefore(attempts, next); m != nil {
-		begin.After = m.Number
-	}
+	begin.After = newestClaimed(attempts)
 	a, err = b.take(dir, next, begin)
 	if err != nil {
 		return nil, nil, failed("no rescue could be begun", err)
@@ -72,8 +70,9 @@ func (b *Bridge) rescue(ctx context.Context, e hooks.Event, attempts []*Attempt,
 }
 
 // guarded says why nothing may be rescued now, "" if it may. A compaction in
-// another turn than that of the last directive is another compaction.
-func (b *Bridge) guarded(ctx context.Context, e hooks.Event, attempts []*Attempt, turn string) string {
+// another turn than that of the last directive is another compaction, and so is
+// one whose boundary lies behind that directive's.
+func (b *Bridge) guarded(ctx context.Context, e hooks.Event, attempts []*Attempt, ability hooks.Ability, turn string) string {
 	for _, a := range attempts {
 		switch {
 		case a.rescuing(b.Now()):
@@ -81,8 +80,8 @@ func (b *Bridge) guarded(ctx context.Context, e hooks.Event, attempts []*Attempt
 		case a.State == TooLate:
 			return ""
 		case a.State.claimed():
-			if a.inAnotherTurn(turn) {
-				return ""
+			if a.inAnotherTurn(turn) || ability.PostFirst && a.proof() != nil {
+				return "" // the turn tells, or the boundary will
 			}
 			tail, err := transcript.After(ctx, e.Client, firstOf(e.TranscriptPath, a.transcript()), a.reach(), nil)
 			if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -108,7 +107,7 @@ func (a *Attempt) transcript() string {
 // where the client has it on disk by then. A late copy of the hook reports one
 // that was armed or claimed already. Where no transcript is kept the event alone
 // has to do.
-func unusedBoundary(attempts []*Attempt, story *transcript.Story) (*transcript.Position, Outcome) {
+func unusedBoundary(attempts []*Attempt, story *transcript.Story, ability hooks.Ability) (*transcript.Position, Outcome) {
 	if story.Size == 0 {
 		return nil, Outcome{}
 	}
@@ -116,9 +115,10 @@ func unusedBoundary(attempts []*Attempt, story *transcript.Story) (*transcript.P
 		return nil, Outcome{Decision: DidNothing, Reason: "no compaction stands in the transcript"}
 	}
 	last := story.Boundaries[len(story.Boundaries)-1]
-	given := boundaries(unsettled(attempts), story.Boundaries)
+	given := boundaries(unsettled(attempts), transcript.Tail{Boundaries: story.Boundaries}, ability)
 	for _, a := range attempts {
-		if g, ok := given[a.Number]; ok && g.Offset == last.Offset && (a.State == Armed || a.State.claimed()) {
+		g, ok := given[a.Number]
+		if a.covers(last.Offset) || ok && g.Offset == last.Offset && (a.State == Armed || a.State.claimed()) {
 			return nil, Outcome{Decision: DidNothing, ID: a.ID(), Reason: "its compaction is " + string(a.State) + " already"}
 		}
 	}

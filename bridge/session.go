@@ -41,9 +41,8 @@ type Begin struct {
 	// Proof is the boundary that the attempt was begun for, where that was on
 	// disk already: a rescue's, or a reported compaction's.
 	Proof *transcript.Position `json:"proof,omitempty"`
-	// After is the newest attempt that had been claimed when a rescue or a note
-	// was decided on. One that was claimed since raced it for the same
-	// compaction.
+	// After is the newest attempt that had been claimed when this one was decided
+	// on.
 	After int `json:"after,omitempty"`
 }
 
@@ -86,7 +85,8 @@ type Claim struct {
 	PID    int                  `json:"pid"`
 	From   State                `json:"from"`            // the state the claim was taken from
 	Bytes  int64                `json:"bytes"`           // the transcript's size when the claim was decided
-	Proof  *transcript.Position `json:"proof,omitempty"` // the boundary that proved the compaction
+	Proof  *transcript.Position `json:"proof,omitempty"` // the last boundary on disk then, if one proved the compaction
+	Newest int                  `json:"newest"`          // the newest attempt that was known when the claim was decided
 	Packet string               `json:"packet"`          // "packet" or "packet-2", "" where there is none
 	Text   string               `json:"text"`            // the exact directive
 }
@@ -126,13 +126,18 @@ func (a *Attempt) PacketDir() string {
 // died before it noted anything is missing.
 func (a *Attempt) Claims() []Claim {
 	var claims []Claim
-	for _, name := range []string{"claim1.json", "claim2.json"} {
-		var c Claim
-		if readJSON(filepath.Join(a.Dir, name), &c) == nil {
+	for _, s := range []State{Claimed1, Claimed2} {
+		if c, ok := a.note(s); ok {
 			claims = append(claims, c)
 		}
 	}
 	return claims
+}
+
+// note reads what the claim that led to state claimed noted.
+func (a *Attempt) note(claimed State) (c Claim, ok bool) {
+	err := readJSON(noteFile(a, claimed), &c)
+	return c, err == nil
 }
 
 // reach is up to where in the transcript the attempt knows: what lies beyond
@@ -313,7 +318,8 @@ func (b *Bridge) move(a *Attempt, from, to State) (won bool, err error) {
 }
 
 // take makes an attempt's folder with its state file inside and gives it the
-// number n in one rename. fs.ErrExist: the number was taken already.
+// number n in one rename. fs.ErrExist: the number was taken already, or is free
+// only because it was pruned, and others are newer.
 func (b *Bridge) take(dir string, n int, begin Begin) (*Attempt, error) {
 	begin.ID = fmt.Sprintf("rs-%s-%s", attemptName(n), b.random(4))
 	data, err := json.Marshal(begin)
@@ -336,6 +342,10 @@ func (b *Bridge) take(dir string, n int, begin Begin) (*Attempt, error) {
 	if err != nil {
 		b.disk.remove(temp)
 		return nil, fmt.Errorf("beginning attempt %d: %w", n, err)
+	}
+	if nums, err := numbers(dir); err == nil && len(nums) > 0 && nums[0] > n {
+		b.move(a, Begun, Superseded)
+		return nil, fmt.Errorf("beginning attempt %d: %w", n, fs.ErrExist)
 	}
 	return a, nil
 }

@@ -109,7 +109,7 @@ func (b *Bridge) sessionStory(ctx context.Context, dir string, receipts []Receip
 	for i, a := range attempts {
 		boundary, proved := given[a.Number]
 		c := b.compactionStory(a, tail, boundary, proved)
-		c.Words += raced(c.ID, receipts)
+		c.Words += racedWords(c.ID, receipts)
 		if i == 0 && c.State == Prepared && proved && !ranSince(receipts, s.ID, a.Record) {
 			c.Words += "; reseat-directive hasn't run since, so its hooks are missing or don't fire (see: reseat doctor)"
 		}
@@ -128,7 +128,7 @@ func (b *Bridge) look(ctx context.Context, s Session, attempts []*Attempt) (tran
 	if err != nil {
 		return transcript.Tail{}, nil
 	}
-	return tail, boundaries(attempts, tail.Boundaries)
+	return tail, boundaries(attempts, tail, hooks.Can(s.Client, knownVersion(attempts)))
 }
 
 func (b *Bridge) compactionStory(a *Attempt, tail transcript.Tail, boundary transcript.Boundary, proved bool) Compaction {
@@ -210,9 +210,9 @@ func clock(t time.Time) string {
 	return t.Local().Format("2006-01-02 15:04:05")
 }
 
-// raced says that several hooks ran for one compaction, where the receipts
+// racedWords says that several hooks ran for one compaction, where the receipts
 // show it.
-func raced(id string, receipts []Receipt) string {
+func racedWords(id string, receipts []Receipt) string {
 	delivered, lost := 0, 0
 	for _, r := range receipts {
 		if r.ID != id {
