@@ -34,6 +34,14 @@ func TestMain(m *testing.M) {
 // fleetSeats is how many seats the fleet has, of both clients by turns.
 const fleetSeats = 12
 
+// A client answers at once; the watcher waits much longer before it calls an
+// attempt without a trace failed, so that a machine with other work doesn't make
+// a client look dead.
+const (
+	fleetSettle   = 5 * time.Second
+	fleetCooldown = 500 * time.Millisecond
+)
+
 func fleetSeat(root string, n int) Seat {
 	client := []string{"claude", "codex"}[n%2]
 	return Seat{
@@ -87,7 +95,7 @@ func (f *files) Compact(ctx context.Context, c plugins.CompactRequest, _ func(pl
 	if err := os.WriteFile(strings.TrimSuffix(c.Session.Transcript, ".jsonl")+".ask", nil, 0o600); err != nil {
 		return plugins.Result{}, err
 	}
-	for end := time.Now().Add(5 * time.Second); time.Now().Before(end) && ctx.Err() == nil; <-time.After(2 * time.Millisecond) {
+	for end := time.Now().Add(fleetSettle); time.Now().Before(end) && ctx.Err() == nil; <-time.After(2 * time.Millisecond) {
 		if sizeOf(c.Session.Transcript) > before {
 			return compactedAt(before, 50), nil
 		}
@@ -100,7 +108,7 @@ func watchFleet(root string) {
 	of := map[string]plugins.Runtime{"claude": &files{root: root, client: "claude"}, "codex": &files{root: root, client: "codex"}}
 	w := &Watcher{
 		Home: state.Home(filepath.Join(root, "home")), Clients: []string{"claude", "codex"}, Adapters: adapters(of), Now: time.Now,
-		Settle: 500 * time.Millisecond,
+		Settle: fleetSettle,
 		Seats: func(context.Context) ([]Seat, error) {
 			var seats []Seat
 			for n := range fleetSeats {
@@ -109,7 +117,7 @@ func watchFleet(root string) {
 			return seats, nil
 		},
 		Policy: func(Seat) config.Policy {
-			return config.Policy{Enabled: true, ThresholdPercent: 80, Cooldown: config.Duration(100 * time.Millisecond)}
+			return config.Policy{Enabled: true, ThresholdPercent: 80, Cooldown: config.Duration(fleetCooldown)}
 		},
 		Log: func(d Decision) {
 			if d.Act || d.Reason == reasonSettled {
@@ -164,8 +172,9 @@ func (c *clients) work(ctx context.Context) {
 	}
 }
 
-// compact is one client at work. It takes a while before it shows anything, but
-// less than a watcher waits before it calls an attempt without a trace failed.
+// compact is one client at work. It takes a while before it shows anything. What
+// it uses falls no later than its boundary appears, as with the real ones: a
+// sample from before the boundary isn't fresh.
 func (c *clients) compact(n int) {
 	c.mu.Lock()
 	if c.busy[n] {
@@ -173,12 +182,12 @@ func (c *clients) compact(n int) {
 	}
 	c.mu.Unlock()
 	<-time.After(time.Duration(rand.IntN(250)) * time.Millisecond)
-	appendBoundary(c.t, fleetSeat(c.root, n).Transcript)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.tokens[n] = 50
-	c.done[n]++
 	c.show(n)
+	appendBoundary(c.t, fleetSeat(c.root, n).Transcript)
+	c.done[n]++
 }
 
 func (c *clients) set(n int, tokens int64, busy bool) {
@@ -229,13 +238,13 @@ func TestAWatcherKilledAtRandomNeitherLosesNorDoubles(t *testing.T) {
 		}
 		c.set(3, 900, false)
 		watcher := startWatcher(t, root)
-		for end := time.Now().Add(20 * time.Second); !c.all(crossing); <-time.After(5 * time.Millisecond) {
+		for end := time.Now().Add(time.Minute); !c.all(crossing); <-time.After(5 * time.Millisecond) {
 			if time.Now().After(end) {
 				t.Errorf("lost: after crossing %d the seats compacted %v times", crossing, c.done)
 				break
 			}
 		}
-		<-time.After(800 * time.Millisecond) // longer than settling and cool-down: time for a second one
+		<-time.After(2 * fleetCooldown) // time for a second one
 		_ = watcher.Process.Kill()
 		_ = watcher.Wait()
 		for n, done := range c.done {
