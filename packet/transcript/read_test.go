@@ -300,7 +300,7 @@ func TestMemoryFollowsNeitherFileNorMessages(t *testing.T) {
 		if st.From == 0 || st.Lines == 0 || st.Messages[0].Line != 0 {
 			t.Errorf("%s: from %d, %d lines, first at line %d", c, st.From, st.Lines, st.Messages[0].Line)
 		}
-		if len(st.Opening) != maxOpening || !strings.HasPrefix(st.Opening[0].Text, "request 1: ") || st.Opening[0].Line == 0 {
+		if len(st.Opening) != maxOpening || !strings.HasPrefix(st.Opening[0].Text, "request ") || st.Opening[0].Line == 0 {
 			t.Errorf("%s: opening %.50q", c, texts(st.Opening))
 		}
 	}
@@ -365,6 +365,7 @@ func TestWithoutTimeTheNewestIsRead(t *testing.T) {
 	for _, c := range client.All() {
 		path := generate(t, c, 12<<20)
 		want := read(t, c, path, Options{})
+		want.Reach.Boundary = Position{} // it stands before what is read without time
 		for _, ctx := range []context.Context{done, past} {
 			st, err := Read(ctx, c, path, Options{})
 			if err != nil {
