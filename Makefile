@@ -48,6 +48,10 @@ uninstall: ## take the hooks out, then remove the programs
 test: ## all tests that need no client
 	go test ./...
 
+.PHONY: test-large
+test-large: ## the hook's peak memory on transcripts of up to 4 GB, too
+	RESEAT_TEST_LARGE=1 go test -count=1 -timeout 30m -v -run PeakMemory ./cmd
+
 .PHONY: check
 check: ## formatting, vet, staticcheck, tidy and generated files
 	@echo gofumpt; out=$$(go run $(GOFUMPT) -l .); test -z "$$out" || { echo "$$out"; exit 1; }

@@ -295,7 +295,7 @@ func (r *reader) codexBefore(cr *codexReader, t *codexTail) error {
 		if s == last {
 			to = from
 		}
-		if err := r.codexDim(cr, last, 0, min(to, headLimit)); err != nil {
+		if err := r.codexDim(cr, last, 0, min(to, headLimit), true); err != nil {
 			return err
 		}
 		cr.settle()
@@ -306,7 +306,7 @@ func (r *reader) codexBefore(cr *codexReader, t *codexTail) error {
 		r.forget()
 	}
 	if s.from > 0 {
-		if err := r.codexDim(cr, s, from, s.from); err != nil {
+		if err := r.codexDim(cr, s, from, s.from, false); err != nil {
 			return err
 		}
 	}
@@ -314,9 +314,9 @@ func (r *reader) codexBefore(cr *codexReader, t *codexTail) error {
 	return nil
 }
 
-// codexDim reads [from, to) of a file for what lasts; while the opening requests
-// are looked for, it ends when they are found.
-func (r *reader) codexDim(cr *codexReader, s *segment, from, to int64) error {
+// codexDim reads [from, to) of a file for what lasts; of the head it reads no more
+// than the opening requests need.
+func (r *reader) codexDim(cr *codexReader, s *segment, from, to int64, head bool) error {
 	from, err := s.src.alignment(from)
 	if err != nil {
 		return err
@@ -330,7 +330,6 @@ func (r *reader) codexDim(cr *codexReader, s *segment, from, to int64) error {
 	counting := lines >= 0
 	r.b.line, r.b.in = max(lines, 0), s.in
 	defer func() { r.b.in = "" }()
-	searching := r.b.opening && to < s.to
 	firstAt := int64(-1)
 	f := s.src.forward(from, to, r.opt.LineBytes)
 	defer f.stop()
@@ -348,17 +347,17 @@ func (r *reader) codexDim(cr *codexReader, s *segment, from, to int64) error {
 		if firstAt < 0 && len(r.st.Opening) > 0 {
 			firstAt = l.off
 		}
-		if searching && (len(r.st.Opening) == maxOpening || firstAt >= 0 && l.off-firstAt > headAfter) {
+		if head && (len(r.st.Opening) == maxOpening || firstAt >= 0 && l.off-firstAt > headAfter) {
 			return nil
 		}
 		if s.rolledBack(l.off) {
 			continue
 		}
-		head := l.b
-		if head == nil {
-			head = s.src.firstBytes(l)
+		first := l.b
+		if first == nil {
+			first = s.src.firstBytes(l)
 		}
-		if !cr.lasting(head) {
+		if !cr.lasting(first) {
 			continue
 		}
 		if c, class := r.parseCodex(s, l); class == classScan {

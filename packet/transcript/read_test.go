@@ -17,6 +17,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/reseat-dev/reseat/internal/client"
+	"github.com/reseat-dev/reseat/internal/transcripts"
 )
 
 func write(t testing.TB, data string) string {
@@ -322,6 +323,37 @@ func TestTheTailIsTheSameAtEverySize(t *testing.T) {
 				want = got
 			} else if diff := cmp.Diff(want, got); diff != "" {
 				t.Errorf("%s at %d MB: %s", c, n>>20, diff)
+			}
+		}
+	}
+}
+
+// TestWhatLastsIsFoundBeforeTheTail: the plan and the open work stand between the
+// opening request and the messages that fill the bound, in a file that is read to
+// its start and in one that isn't.
+func TestWhatLastsIsFoundBeforeTheTail(t *testing.T) {
+	for _, c := range client.All() {
+		for _, n := range []int64{0, 8 << 20} {
+			path := filepath.Join(t.TempDir(), "t.jsonl")
+			planted, err := transcripts.Create(path, transcripts.Spec{Client: c, Size: n, Seed: 2})
+			if err != nil {
+				t.Fatal(err)
+			}
+			st := read(t, c, path, Options{Messages: 10})
+			var plan, open []string
+			if st.Plan != nil {
+				for _, item := range st.Plan.Items {
+					plan = append(plan, item.Text)
+				}
+			}
+			for _, w := range st.Open {
+				open = append(open, w.Description)
+			}
+			if !cmp.Equal(plan, planted.Plan[:]) || !cmp.Equal(open, planted.Agents[:]) {
+				t.Errorf("%s, %d MB: plan %q, open work %q", c, n>>20, plan, open)
+			}
+			if len(st.Opening) == 0 || !strings.Contains(st.Opening[0].Text, planted.Opening) {
+				t.Errorf("%s, %d MB: opening %.60q", c, n>>20, texts(st.Opening))
 			}
 		}
 	}
