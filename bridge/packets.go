@@ -67,15 +67,12 @@ func (p *Packets) Limits() Limits {
 
 // Read implements Packer.
 func (p *Packets) Read(ctx context.Context, j Job) (*transcript.Story, error) {
-	cfg, _ := p.config()
 	none := &transcript.Story{Client: j.Event.Client, Path: j.Transcript}
 	if j.Transcript == "" {
 		none.Caveats = []string{"the client names no transcript"}
 		return none, nil
 	}
-	story, err := transcript.Read(ctx, j.Event.Client, j.Transcript, transcript.Options{
-		Session: j.Event.SessionID, MessageBytes: int(cfg.Limits.MessageBytes),
-	})
+	story, err := transcript.Read(ctx, j.Event.Client, j.Transcript, p.Options(j.Event.SessionID))
 	if story == nil {
 		story = none
 	}

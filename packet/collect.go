@@ -22,6 +22,7 @@ const (
 
 	maxItem        = 1 << 10 // bytes of a plan's item, a description
 	maxCommand     = 2 << 10
+	maxOutput      = 2 << 10 // of the end of what a command printed
 	maxInstruction = 16 << 10
 )
 
@@ -49,7 +50,7 @@ func (m *maker) continuity() *Continuity {
 		Memory:     m.memory(),
 		Acceptance: acceptance(),
 	}
-	c.Instruction.Text, c.Instruction.Cut = m.red.cut(m.red.text(in.Instructions), min(maxInstruction, in.Limits.MessageBytes))
+	c.Instruction.Text, c.Instruction.Cut = m.red.fit(in.Instructions, min(maxInstruction, in.Limits.MessageBytes), 0)
 	m.reach(c)
 	m.words(c)
 	m.plan(c)
@@ -115,14 +116,14 @@ func (m *maker) words(c *Continuity) {
 }
 
 func (m *maker) say(c *Continuity, msg transcript.Message) Words {
-	text, cut := m.red.cut(m.message(msg), m.in.Limits.MessageBytes)
+	text, cut := m.red.fit(msg.Text, m.in.Limits.MessageBytes, msg.Cut)
 	c.Omitted.ItemBytes += cut
 	return Words{Text: text, Cut: msg.Cut + cut, Images: msg.Images, Source: m.source(msg.Position)}
 }
 
 // item is a short text of continuity.json.
 func (m *maker) item(c *Continuity, s string, n int) string {
-	s, cut := m.red.cut(m.red.text(s), n)
+	s, cut := m.red.fit(s, n, 0)
 	c.Omitted.ItemBytes += cut
 	return s
 }
@@ -149,11 +150,7 @@ func (m *maker) proposal(c *Continuity) {
 	if proposal == nil {
 		return
 	}
-	said := proposal.Text
-	if strings.Contains(said, cutMark) {
-		said = withoutTornWord(said)
-	}
-	text, cut := m.red.cut(m.red.text(said), m.in.Limits.MessageBytes)
+	text, cut := m.red.fit(proposal.Text, m.in.Limits.MessageBytes, 0)
 	c.Omitted.ItemBytes += cut
 	c.Proposal = &Proposal{
 		Text: text, Cut: cut, Answered: proposal.Answered, Approved: proposal.Approved, Source: m.source(proposal.Position),
@@ -215,7 +212,7 @@ func (m *maker) commands(c *Continuity) {
 		}
 		c.Commands = append(c.Commands, Command{
 			Text: m.item(c, cmd.Text, maxCommand), CallID: cmd.CallID, Test: cmd.Test, Done: cmd.Done, ExitCode: cmd.ExitCode,
-			Failed: cmd.Failed, Output: m.red.text(withoutTornFront(cmd.Output)), Source: m.source(cmd.Position), Result: m.source(cmd.Result),
+			Failed: cmd.Failed, Output: m.red.fitEnd(cmd.Output, maxOutput), Source: m.source(cmd.Position), Result: m.source(cmd.Result),
 		})
 	}
 }

@@ -96,12 +96,22 @@ const (
 	ProjectContext = "project-context" // what the client reads by itself (CLAUDE.md, AGENTS.md)
 )
 
-// Redactor takes secrets out of texts and paths. The second result counts what
-// it replaced.
+// Redactor takes secrets out of texts and paths. The last result counts what it
+// replaced.
 type Redactor interface {
 	Text(string) (string, int)
 	Path(string) (string, int)
+
+	// Cut and CutFront redact s and keep at most n bytes of its beginning, or of
+	// its end, and say how many went. Of an s longer than n nothing beyond its
+	// first, or last, n bytes is kept.
+	Cut(s string, n int) (kept string, left, found int)
+	CutFront(s string, n int) (kept string, left, found int)
 }
+
+// Overlap is how much more of a message than Limits.MessageBytes a reader is to
+// keep, so that no secret is torn where the packet cuts: see redaction.fit.
+const Overlap = 8 << 10
 
 // Explainer is a Redactor that says how it differs from the policy openrig-v0.
 type Explainer interface {

@@ -111,7 +111,7 @@ func (m *maker) messageBlock(msg transcript.Message) string {
 }
 
 func messageText(red *redaction, msg transcript.Message, maxBytes int) string {
-	said := redactMessage(red, msg)
+	said, _ := red.fit(msg.Text, maxBytes, msg.Cut)
 	text, _ := limit(block(said), maxBytes)
 	text = escapeHeads(text)
 	if text != said {

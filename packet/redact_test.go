@@ -1,6 +1,8 @@
 package packet
 
 import (
+	"bytes"
+	"encoding/json"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -9,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/reseat-dev/reseat/internal/client"
 	"github.com/reseat-dev/reseat/packet/redact"
 	"github.com/reseat-dev/reseat/packet/transcript"
 )
@@ -61,6 +64,159 @@ func TestRealRedactorLeavesNothingToFind(t *testing.T) {
 			}
 		}
 	}
+}
+
+// Wherever reader and packet cut, a secret stands there: long texts of nothing
+// but secrets, of each kind of item, read from a transcript. Nothing of one stays.
+func TestNoCutLeavesAPieceOfASecret(t *testing.T) {
+	red, err := redact.New(redact.Options{})
+	must(t, err)
+	rng := rand.New(rand.NewPCG(7, 11))
+	random := func(n int) string {
+		const alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
+		b := make([]byte, n)
+		for i := range b {
+			b[i] = alphabet[rng.IntN(len(alphabet))]
+		}
+		return string(b)
+	}
+	var planted []string
+	plant := func(s string) string { planted = append(planted, s); return s }
+	kinds := []struct {
+		name string
+		make func() string
+	}{
+		{"token", func() string { return "it is ghp_" + plant(random(36)) + " here\n" }},
+		{"password", func() string { return "export DB_PASSWORD='" + plant(random(9)+"!"+random(8)) + "'\n" }},
+		{"quoted words", func() string { return `passphrase: "` + plant(random(9)+"4 "+random(8)+"7 "+random(9)+"2") + "\"\n" }},
+		{"address", func() string { return "see postgres://app:" + plant(random(16)) + "@db.example.invalid/app\n" }},
+		{"bearer", func() string { return "Authorization: Bearer " + plant(random(40)) + "\n" }},
+		{"key block", func() string {
+			block := "-----BEGIN PRIVATE KEY-----\n"
+			for range 12 {
+				block += plant(random(64)) + "\n"
+			}
+			return block + plant(random(20)) + "\n-----END PRIVATE KEY-----\n"
+		}},
+	}
+	for _, kind := range kinds {
+		for _, c := range client.All() {
+			t.Run(kind.name+"/"+string(c), func(t *testing.T) {
+				planted = nil
+				long := func(n int) string {
+					var b strings.Builder
+					for b.Len() < n {
+						b.WriteString(kind.make())
+					}
+					return b.String()
+				}
+				path := filepath.Join(t.TempDir(), "t.jsonl")
+				must(t, os.WriteFile(path, tornTranscript(c, long), 0o600))
+				// Also as a long line, which is skimmed.
+				for _, opt := range []transcript.Options{{MessageBytes: 16<<10 + Overlap}, {MessageBytes: 16<<10 + Overlap, LineBytes: 2 << 10}} {
+					in := anInput()
+					in.Redactor, in.Client, in.Session, in.Transcript = red, c, "s", path
+					in.Story, err = transcript.Read(t.Context(), c, path, opt)
+					must(t, err)
+					if st := in.Story; len(st.Messages) < 2 || len(st.Commands) == 0 || st.Plan == nil {
+						t.Fatalf("read: %d messages, %d commands, plan %v", len(st.Messages), len(st.Commands), st.Plan)
+					}
+					in.Full = func(emit func(transcript.Message) error) error {
+						_, err := transcript.Walk(t.Context(), c, path, opt, emit)
+						return err
+					}
+					dir := written(t, in)
+					if r := Validate(dir, red); !r.Valid {
+						t.Errorf("%+v", r.Findings)
+					}
+					noPiece(t, dir, planted)
+				}
+			})
+		}
+	}
+}
+
+// noPiece looks for any 8 bytes of any of the planted secrets.
+func noPiece(t *testing.T, dir string, planted []string) {
+	t.Helper()
+	pieces := map[string]string{}
+	for _, secret := range planted {
+		for i := 0; i+8 <= len(secret); i++ {
+			pieces[secret[i:i+8]] = secret
+		}
+	}
+	for _, file := range append(slices.Clone(packetFiles), FullFile) {
+		data, err := os.ReadFile(filepath.Join(dir, file))
+		must(t, err)
+		for i := 0; i+8 <= len(data); i++ {
+			if secret, ok := pieces[string(data[i:i+8])]; ok {
+				t.Fatalf("%s holds %q of %q: %q", file, data[i:i+8], secret, data[max(i-100, 0):min(i+60, len(data))])
+			}
+		}
+	}
+}
+
+// tornTranscript has long texts everywhere.
+func tornTranscript(c client.Client, long func(int) string) []byte {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	type m = map[string]any
+	n := 0
+	claude := func(role string, more m, content any) {
+		n++
+		r := m{
+			"type": role, "uuid": fmt.Sprintf("00000000-0000-4000-8000-%012d", n), "parentUuid": nil, "isSidechain": false, "sessionId": "s",
+			"timestamp": "2026-11-29T10:00:00.000Z", "version": "2.1.332", "message": m{"role": role, "content": content},
+		}
+		if n > 1 {
+			r["parentUuid"] = fmt.Sprintf("00000000-0000-4000-8000-%012d", n-1)
+		}
+		for k, v := range more {
+			r[k] = v
+		}
+		_ = enc.Encode(r)
+	}
+	codex := func(typ string, payload m) {
+		_ = enc.Encode(m{"timestamp": "2026-11-29T10:00:00.000Z", "type": typ, "payload": payload})
+	}
+	text := func(s string) []any { return []any{m{"type": "text", "text": s}} }
+	if c == client.Claude {
+		claude("user", nil, long(40_000))
+		claude("assistant", nil, text(long(60_000)))
+		use := func(id, name string, input m) {
+			claude("assistant", nil, []any{m{"type": "tool_use", "id": id, "name": name, "input": input}})
+		}
+		use("t1", "Bash", m{"command": "cat <<E\n" + long(9_000), "description": long(5_000)})
+		claude("user", nil, []any{m{"type": "tool_result", "tool_use_id": "t1", "content": long(30_000)}})
+		use("t2", "TodoWrite", m{"todos": []any{m{"content": long(6_000), "status": "in_progress"}, m{"content": long(2_000), "status": "pending"}}})
+		claude("user", nil, []any{m{"type": "tool_result", "tool_use_id": "t2", "content": "done"}})
+		use("t3", "Agent", m{"description": long(5_000), "prompt": "p"})
+		use("t4", "ExitPlanMode", m{"plan": long(50_000)})
+		claude("user", nil, long(17_000))
+		return b.Bytes()
+	}
+	codex("session_meta", m{"id": "s", "cwd": "/w", "cli_version": "0.171.0"})
+	said := func(role, kind, s string) {
+		codex("response_item", m{"type": "message", "role": role, "content": []any{m{"type": kind, "text": s}}})
+	}
+	user := func(s string) {
+		said("user", "input_text", s)
+		codex("event_msg", m{"type": "user_message", "message": s})
+	}
+	call := func(id, name string, args m) {
+		raw, _ := json.Marshal(args)
+		codex("response_item", m{"type": "function_call", "name": name, "arguments": string(raw), "call_id": id})
+	}
+	user(long(40_000))
+	said("assistant", "output_text", long(60_000))
+	call("c1", "exec_command", m{"cmd": "cat <<E\n" + long(9_000)})
+	codex("response_item", m{"type": "function_call_output", "call_id": "c1", "output": "Process exited with code 1\nOutput:\n" + long(30_000)})
+	call("c2", "update_plan", m{"explanation": long(9_000), "plan": []any{m{"step": long(6_000), "status": "in_progress"}}})
+	codex("response_item", m{"type": "function_call_output", "call_id": "c2", "output": "Plan updated"})
+	call("c3", "spawn_agent", m{"message": long(5_000), "task_name": "x"})
+	user(long(17_000))
+	return b.Bytes()
 }
 
 // continuity.json says what ours adds to the policy that the summary names, and

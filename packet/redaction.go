@@ -1,14 +1,6 @@
 package packet
 
-import (
-	"strings"
-
-	"github.com/reseat-dev/reseat/packet/transcript"
-)
-
-// outputBound is from which length on a command's output is taken to be cut at
-// its front.
-const outputBound = 2000
+import "strings"
 
 // redaction counts what a redactor replaced.
 type redaction struct {
@@ -58,28 +50,31 @@ func (r *redaction) texts(l []string) []string {
 	return out
 }
 
-// message is a message's text without secrets.
-func (m *maker) message(msg transcript.Message) string { return redactMessage(m.red, msg) }
-
-// redactMessage redacts a message. Where the reader cut it, the torn words at
-// the edges of the cut go first: half a secret no longer looks like one.
-func redactMessage(red *redaction, msg transcript.Message) string {
-	if msg.Cut > 0 {
-		msg.Text = withoutTornWord(msg.Text)
+// fit is a text without secrets of at most n bytes. A longer one is redacted
+// before it is cut: half a secret no longer looks like one. For the same reason
+// a reader keeps more of a text than fits here (Overlap): where it cut a text in
+// its turn, that place is nowhere near. unread is how many bytes the reader left
+// out; together with what is left out here it stands in the mark.
+func (r *redaction) fit(s string, n int, unread int64) (string, int64) {
+	if len(s) <= n {
+		if unread > 0 {
+			s = withoutTornWord(s)
+		}
+		return r.cut(r.text(s), n)
 	}
-	return red.text(msg.Text)
+	kept, left, found := r.by.Cut(s, max(n-markRoom, 0))
+	r.count += found
+	return r.text(kept) + leftOut(int64(left)+unread), int64(left)
 }
 
-// withoutTornFront takes the first word off an output that was cut at its
-// front, see redactMessage.
-func withoutTornFront(s string) string {
-	if len(s) < outputBound {
-		return s
+// fitEnd is fit for the end of an output.
+func (r *redaction) fitEnd(s string, n int) string {
+	if len(s) <= n {
+		return r.text(s)
 	}
-	if i := strings.IndexAny(s, " \t\n"); i >= 0 {
-		return s[i+1:]
-	}
-	return ""
+	kept, _, found := r.by.CutFront(s, n)
+	r.count += found
+	return r.text(kept)
 }
 
 func (m *maker) redactionNote() Redaction {

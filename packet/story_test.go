@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"github.com/reseat-dev/reseat/internal/client"
 	"github.com/reseat-dev/reseat/internal/gitstate"
@@ -35,8 +36,27 @@ func (secrets) Text(s string) (string, int) {
 }
 
 func (s secrets) Path(p string) (string, int) { return s.Text(p) }
-func (secrets) Additions() []string           { return []string{"aws", "jwt"} }
-func (secrets) Exemptions() []string          { return []string{"git-sha", "uuid"} }
+
+func (s secrets) Cut(text string, n int) (kept string, left, found int) {
+	text, found = s.Text(text)
+	if len(text) <= n {
+		return text, 0, found
+	}
+	at := edge(text, n)
+	return text[:at], len(text) - at, found
+}
+
+func (s secrets) CutFront(text string, n int) (kept string, left, found int) {
+	text, found = s.Text(text)
+	at := max(len(text)-n, 0)
+	for at < len(text) && !utf8.RuneStart(text[at]) {
+		at++
+	}
+	return text[at:], at, found
+}
+
+func (secrets) Additions() []string  { return []string{"aws", "jwt"} }
+func (secrets) Exemptions() []string { return []string{"git-sha", "uuid"} }
 
 var day = time.Date(2026, 11, 29, 15, 0, 0, 0, time.UTC)
 

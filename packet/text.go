@@ -44,11 +44,16 @@ func limit(s string, n int) (string, int64) {
 	if len(s) <= n {
 		return s, 0
 	}
-	const room = 40 // for the mark
-	keep := edge(s, n-room)
-	left := len(s) - keep
-	return fmt.Sprintf("%s\n[… %d bytes left out]", s[:keep], left), int64(left)
+	keep := edge(s, n-markRoom)
+	left := int64(len(s) - keep)
+	return s[:keep] + leftOut(left), left
 }
+
+// markRoom is kept free for leftOut, in bytes.
+const markRoom = 40
+
+// leftOut says in a text that n bytes of it are missing.
+func leftOut(n int64) string { return fmt.Sprintf("\n[… %d bytes left out]", n) }
 
 // hidden reports whether a rune acts on a reader without being seen: control
 // characters, directions, tags and the like. The joiners that hold emoji and

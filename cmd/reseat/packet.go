@@ -139,14 +139,19 @@ func (c *call) packetWrite(ctx context.Context, p *packetFlags) int {
 	if err != nil {
 		return c.fail(exitUnknown, err, hint)
 	}
-	story, err := transcript.Read(ctx, from.client, from.path, transcript.Options{Session: from.session})
+	home, err := c.state()
+	if err != nil {
+		return c.fail(exitUnknown, err, "")
+	}
+	packets := bridge.NewPackets(home, c.getenv)
+	story, err := transcript.Read(ctx, from.client, from.path, packets.Options(from.session))
 	if err != nil {
 		return c.fail(exitUnknown, fmt.Errorf("reading %q: %w", from.path, err), "")
 	}
 	if from.session = cmp.Or(p.sessionOverride, from.session, story.Identity.SessionID); from.session == "" {
 		return c.fail(exitUnknown, fmt.Errorf("%q doesn't tell its session's id", from.path), "give it with --source-session-id-override")
 	}
-	in, caveats, err := c.packetInput(ctx, p, from, story)
+	in, caveats, err := c.packetInput(ctx, p, packets, from, story)
 	if err != nil {
 		return c.fail(exitUnknown, err, "")
 	}
@@ -170,7 +175,7 @@ func (c *call) packetWrite(ctx context.Context, p *packetFlags) int {
 
 // packetInput is what bridge would make a packet from, with the flags laid over
 // it.
-func (c *call) packetInput(ctx context.Context, p *packetFlags, from source, story *transcript.Story) (packet.Input, []string, error) {
+func (c *call) packetInput(ctx context.Context, p *packetFlags, packets *bridge.Packets, from source, story *transcript.Story) (packet.Input, []string, error) {
 	home, err := c.state()
 	if err != nil {
 		return packet.Input{}, nil, err
@@ -180,7 +185,7 @@ func (c *call) packetInput(ctx context.Context, p *packetFlags, from source, sto
 		Session: cmp.Or(from.folder, home.Session(from.client, from.session)), Seat: from.seat, Now: time.Now(),
 		Previous: from.before, Transcript: from.path,
 	}
-	in, caveats, err := bridge.NewPackets(home, c.getenv).Input(ctx, job, story)
+	in, caveats, err := packets.Input(ctx, job, story)
 	if err != nil {
 		return in, nil, err
 	}
@@ -198,7 +203,7 @@ func (c *call) packetInput(ctx context.Context, p *packetFlags, from source, sto
 	d.Caveats = append(d.Caveats, p.caveats...)
 	if p.full {
 		in.Full = func(emit func(transcript.Message) error) error {
-			_, err := transcript.Walk(ctx, from.client, from.path, emit)
+			_, err := transcript.Walk(ctx, from.client, from.path, packets.Options(from.session), emit)
 			return err
 		}
 	}
@@ -427,7 +432,7 @@ func (c *call) packetValidate(ctx context.Context, asJSON bool) int {
 		return c.fail(exitUnknown, err, "")
 	}
 	cfg, _ := bridge.NewPackets(home, c.getenv).Config()
-	red, err := redact.New(redact.Options{Patterns: cfg.Redact.Patterns, LeaveOut: cfg.Redact.LeaveOutPaths, Home: c.getenv("HOME")})
+	red, err := redact.New(redact.Options{Patterns: cfg.Redact.Patterns, LeaveOut: cfg.Redact.LeaveOutPaths, Exempt: cfg.Redact.Exempt, Home: c.getenv("HOME")})
 	if err != nil {
 		return c.fail(exitUnknown, err, "see: reseat config")
 	}

@@ -275,32 +275,60 @@ func replace(s string, found []Match) string {
 func lineStart(s string, i int) int { return strings.LastIndexByte(s[:i], '\n') + 1 }
 
 // Cut redacts s and keeps its beginning: at most n bytes, ending on a rune
-// boundary and never inside a Marker. left is how many bytes of s the kept text
-// doesn't stand for, found how many secrets went from what was read. No more of
-// s than n and a margin is read, so a long text costs what is kept of it.
+// boundary and never inside a Marker. left is how many bytes of the redacted
+// text went, found how many secrets went from what was read. No more of s than n
+// and a margin is read, so a long text costs what is kept of it.
+//
+// Of a text longer than n no byte behind the first n is kept, however short
+// redaction makes them: s may itself be the beginning of a longer text, and what
+// stands at its end half a secret.
 func (r *Redactor) Cut(s string, n int) (kept string, left, found int) {
-	if len(s) <= n {
-		kept, found = r.Text(s)
-		if len(kept) <= n {
-			return kept, 0, found
-		}
+	n = max(n, 0)
+	window := s[:runeStart(s, n+margin)]
+	whole, found := r.Text(window)
+	at := clampEnd(whole, n)
+	if len(s) > n {
+		head, _ := r.Text(s[:runeStart(s, n)])
+		at = clampEnd(whole, min(at, common(head, whole)))
 	}
-	window := s
-	if limit := max(n, 0) + margin; len(s) > limit {
-		window = s[:runeStart(s, limit)]
-	}
-	kept, found = r.Text(window)
-	at := clampEnd(kept, n)
-	return kept[:at], len(s) - len(window) + len(kept) - at, found
+	return whole[:at], len(s) - len(window) + len(whole) - at, found
 }
 
 // CutFront redacts s and keeps its end: at most n bytes, beginning on a rune
 // boundary and never inside a Marker. left and found are as for Cut. All of s
-// is read, because what announces a secret stands before it.
+// is read, because what announces a secret stands before it. Of a text longer
+// than n no byte before the last n is kept.
 func (r *Redactor) CutFront(s string, n int) (kept string, left, found int) {
-	kept, found = r.Text(s)
-	at := clampStart(kept, n)
-	return kept[at:], at, found
+	n = max(n, 0)
+	whole, found := r.Text(s)
+	at := clampStart(whole, n)
+	if len(s) > n {
+		tail, _ := r.Text(s[len(s)-n:])
+		at = clampStart(whole, min(len(whole)-at, commonEnd(tail, whole)))
+	}
+	return whole[at:], at, found
+}
+
+// common is how many bytes a and b begin with alike.
+func common(a, b string) int {
+	n := min(len(a), len(b))
+	for i := range n {
+		if a[i] != b[i] {
+			return i
+		}
+	}
+	return n
+}
+
+// commonEnd is how many bytes a and b end with alike.
+func commonEnd(a, b string) int {
+	n := min(len(a), len(b))
+	for i := range n {
+		if a[len(a)-1-i] != b[len(b)-1-i] {
+			return i
+		}
+	}
+	return n
 }
 
 // margin is how many bytes beyond a cut are read, so that a secret that begins

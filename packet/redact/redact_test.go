@@ -196,6 +196,30 @@ func TestCutNeverLeavesHalfASecret(t *testing.T) {
 	}
 }
 
+// What is to be cut may end, or begin, with half a secret, and redaction may
+// make so much of it short that this place comes within the bound.
+func TestCutKeepsNothingOfATornEnd(t *testing.T) {
+	r := newRedactor(t)
+	rng := rand.New(rand.NewPCG(corpusSeed, 8))
+	short := strings.Repeat("the key "+expand(rng, "ghp_{b62:36}")+" was there\n", 60)
+	for _, k := range secretKinds {
+		whole, hidden := plant(expand(rng, k.template))
+		at := strings.Index(whole, hidden)
+		for cut := at + 1; cut < at+len(hidden); cut += 1 + len(hidden)/12 {
+			head, _, _ := r.Cut(short+whole[:cut], len(short)-10)
+			tail, _, _ := r.CutFront(whole[cut:]+"\n"+short, len(short)-10)
+			for _, kept := range []string{head, tail} {
+				if piece := survivor(kept, hidden); piece != "" {
+					t.Errorf("%s torn at %d of %d: %q survives in %.200q", k.name, cut-at, len(hidden), piece, kept)
+				}
+				if len(kept) < 500 {
+					t.Errorf("%s: only %d bytes were kept", k.name, len(kept))
+				}
+			}
+		}
+	}
+}
+
 func TestCutKeepsWholeMarkersAndCountsWhatIsLeft(t *testing.T) {
 	r := newRedactor(t)
 	for _, tt := range []struct {
@@ -218,7 +242,10 @@ func TestCutKeepsWholeMarkersAndCountsWhatIsLeft(t *testing.T) {
 			t.Errorf("Cut(%q, %d) = %q, %d; want %q, %d", tt.in, tt.n, head, left, tt.head, tt.left)
 		}
 	}
-	if tail, left, n := r.CutFront("a password=hunter2", 12); tail != "d=[REDACTED]" || left != 9 || n != 1 {
+	if tail, left, n := r.CutFront("a password=hunter2 b", 19); tail != "password=[REDACTED] b"[2:] || left != 4 || n != 1 {
+		t.Errorf("got %q, %d, %d", tail, left, n)
+	}
+	if tail, left, n := r.CutFront("a password=hunter2 b", 12); tail != " b" || left != 21 || n != 1 {
 		t.Errorf("got %q, %d, %d", tail, left, n)
 	}
 	if tail, _, _ := r.CutFront("a password=hunter2", 5); tail != "" {

@@ -184,10 +184,10 @@ func isLabel(text string) bool {
 	if strings.IndexByte(text, ' ') < 0 {
 		return text[0] >= 'A' && text[0] <= 'Z' && isPlainWord(text[1:]) && holdsSecretWord(text)
 	}
-	if holdsSecretWord(text) {
-		return true
-	}
 	for w := range strings.FieldsSeq(text) {
+		if !holdsDigit(w) && holdsSecretWord(w) {
+			return true
+		}
 		for _, common := range [...]string{"the", "a", "an", "is", "are", "be", "must", "at", "to", "of", "for", "in", "and", "or", "not", "your", "should", "can", "with", "please", "enter", "required", "invalid", "this"} {
 			if equalFold(strings.Trim(w, ".,:;!?"), common) {
 				return true

@@ -68,7 +68,7 @@ func BenchmarkRead(b *testing.B) {
 func BenchmarkWalk(b *testing.B) {
 	eachSize(b, func(b *testing.B, c client.Client, path string) {
 		for range b.N {
-			if _, err := Walk(context.Background(), c, path, func(Message) error { return nil }); err != nil {
+			if _, err := Walk(context.Background(), c, path, Options{}, func(Message) error { return nil }); err != nil {
 				b.Fatal(err)
 			}
 		}

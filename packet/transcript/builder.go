@@ -22,12 +22,15 @@ const (
 	maxBoundaries = 64
 	maxItems      = 256
 	commandBytes  = 4 << 10
-	itemBytes     = 1 << 10
+	itemBytes     = 3 << 10
 	pathBytes     = 4 << 10
 	nameBytes     = 256
-	noteBytes     = 2 << 10
-	proposalBytes = 16 << 10
+	noteBytes     = 4 << 10
+	proposalBytes = 24 << 10
 )
+
+// Each of these is more than a packet takes of such a text (packet.Overlap says
+// why), and so are the defaults of Options.
 
 // builder puts a story together from records in file order. It knows no client's
 // JSON: the readers translate.
@@ -237,7 +240,7 @@ func (b *builder) touch(t touch, pos Position) {
 
 // mention counts the paths that stand in words.
 func (b *builder) mention(words string, pos Position) {
-	eachPath(words, func(path string) {
+	eachPath(untorn(words), func(path string) {
 		f := b.file(path, pos)
 		if f == nil {
 			return

@@ -516,7 +516,7 @@ func (r *claudeReader) results(l line, c *claudeLine, content []byte) {
 			if n > 1 {
 				result = nil // it belongs to one of them, the record doesn't say to which
 			}
-			r.answered(pos, f.val, result)
+			r.answered(pos, f.val, result, c.small)
 		}
 	}
 	if said {
@@ -526,7 +526,7 @@ func (r *claudeReader) results(l line, c *claudeLine, content []byte) {
 
 // answered takes one tool result; meta is the client's own note of it
 // (toolUseResult).
-func (r *claudeReader) answered(pos Position, part, meta []byte) {
+func (r *claudeReader) answered(pos Position, part, meta []byte, small *shrunk) {
 	var id, content []byte
 	failed := false
 	for f := members(part); f.next(); {
@@ -554,7 +554,7 @@ func (r *claudeReader) answered(pos Position, part, meta []byte) {
 	}
 	switch {
 	case c.command != nil:
-		r.ran(c, pos, content, meta, failed)
+		r.ran(c, pos, content, meta, failed, small)
 	case c.work != nil:
 		r.handed(c, meta, content, failed)
 	case c.task != nil && !failed:
@@ -565,7 +565,7 @@ func (r *claudeReader) answered(pos Position, part, meta []byte) {
 }
 
 // ran takes a shell command's result.
-func (r *claudeReader) ran(c *call, pos Position, content, meta []byte, failed bool) {
+func (r *claudeReader) ran(c *call, pos Position, content, meta []byte, failed bool, small *shrunk) {
 	task := short(member(meta, "backgroundTaskId"), nameBytes)
 	if task != "" {
 		c.work.TaskID, c.work.waits = task, true
@@ -592,7 +592,7 @@ func (r *claudeReader) ran(c *call, pos Position, content, meta []byte, failed b
 	if failed {
 		code = exitCode(plain(words), "Exit code ")
 	}
-	c.command.ended(pos, failed, code, tail(words, r.b.opt.OutputBytes))
+	c.command.ended(pos, failed, code, tail(words, r.b.opt.OutputBytes, small.missing(words)))
 }
 
 // exitCode reads the number behind the words that begin in.

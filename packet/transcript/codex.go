@@ -648,9 +648,9 @@ func (r *codexReader) answered(l line, c *codexLine) {
 	failed := starts(words, []string{"unsupported call:", "failed to parse", "execution error", "aborted by user"}) || bytes.HasSuffix(plain(words), []byte(`seconds\naborted by user`)) || code != nil && *code != 0
 	switch {
 	case k.name == "write_stdin":
-		r.polled(k, words, code)
+		r.polled(k, words, code, c.small)
 	case k.command != nil:
-		r.ran(k, pos, words, code, failed)
+		r.ran(k, pos, words, code, failed, c.small)
 	case k.work != nil:
 		r.spawned(k, words, failed)
 	case k.name == "wait_agent" || k.name == "wait":
@@ -708,7 +708,7 @@ func runningSession(words []byte) string {
 	return string(in[:end])
 }
 
-func (r *codexReader) ran(k *call, pos Position, words []byte, code *int, failed bool) {
+func (r *codexReader) ran(k *call, pos Position, words []byte, code *int, failed bool, small *shrunk) {
 	if session := runningSession(words); session != "" && code == nil {
 		k.work.TaskID, k.work.waits = session, true
 		r.b.opened(k.work)
@@ -720,7 +720,7 @@ func (r *codexReader) ran(k *call, pos Position, words []byte, code *int, failed
 	if r.b.dim || k.command.Done && code == nil {
 		return
 	}
-	k.command.ended(pos, failed, code, outputOf(tail(words, r.b.opt.OutputBytes)))
+	k.command.ended(pos, failed, code, outputOf(tail(words, r.b.opt.OutputBytes, small.missing(words))))
 }
 
 // outputOf drops the head that Codex puts before an output.
@@ -732,12 +732,12 @@ func outputOf(s string) string {
 }
 
 // polled takes the output of write_stdin: it tells when a process is over.
-func (r *codexReader) polled(k *call, words []byte, code *int) {
+func (r *codexReader) polled(k *call, words []byte, code *int, small *shrunk) {
 	if code == nil || k.stops == "" {
 		return
 	}
 	if w := r.b.over(k.stops, ""); w != nil && w.command != nil {
-		w.command.ended(k.pos, *code != 0, code, outputOf(tail(words, r.b.opt.OutputBytes)))
+		w.command.ended(k.pos, *code != 0, code, outputOf(tail(words, r.b.opt.OutputBytes, small.missing(words))))
 	}
 }
 
@@ -765,7 +765,7 @@ func (r *codexReader) executed(l line, c *codexLine, item []byte, idName string)
 		return
 	}
 	output := member(item, "aggregated_output")
-	command.ended(pos, code != 0, &code, tail(output, r.b.opt.OutputBytes))
+	command.ended(pos, code != 0, &code, tail(output, r.b.opt.OutputBytes, c.small.missing(output)))
 }
 
 // patched takes the event of a patch's end: absolute paths, and whether it

@@ -83,7 +83,7 @@ func fuzzRead(t *testing.T, c client.Client, data []byte) {
 	skimmed, _ := readSource(context.Background(), c, memory(data), opt)
 	checkStory(t, skimmed, opt, int64(len(data)))
 	at := int64(-1)
-	_, err = walkSource(context.Background(), c, memory(data), func(m Message) error {
+	_, err = walkSource(context.Background(), c, memory(data), Options{}, func(m Message) error {
 		if m.Offset <= at {
 			t.Errorf("message at %d behind one at %d", m.Offset, at)
 		}
@@ -172,7 +172,7 @@ func FuzzScanner(f *testing.F) {
 			textual(m.val, 7)
 			integer(m.val)
 			plain(m.val)
-			tail(m.val, 9)
+			tail(m.val, 9, 0)
 		}
 		if !json.Valid(data) {
 			return
@@ -198,7 +198,7 @@ func FuzzScanner(f *testing.F) {
 				if whole := textual(raw, 1<<20); whole != s {
 					t.Fatalf("%q: member %q as a text is %q, want %q", data, k, whole, s)
 				}
-				if end := tail(raw, 1<<20); end != s {
+				if end := tail(raw, 1<<20, 0); end != s {
 					t.Fatalf("%q: member %q's end is %q, want %q", data, k, end, s)
 				}
 			}

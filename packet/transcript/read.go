@@ -15,11 +15,11 @@ import (
 // Defaults of Options.
 const (
 	defaultMessages     = 120
-	defaultMessageBytes = 16 << 10
+	defaultMessageBytes = 24 << 10
 	defaultLineBytes    = 1 << 20
 	defaultTailBytes    = 64 << 20
 	defaultLookBack     = 4 << 20
-	defaultOutputBytes  = 2 << 10
+	defaultOutputBytes  = 4 << 10
 )
 
 // Bounds of a reading that aren't options.
@@ -163,9 +163,13 @@ func (s *source) firstBytes(l line) []byte {
 	return head[:n]
 }
 
+// longestEscape is how many bytes one byte of a text takes at most in JSON: a string's
+// first longestEscape*n raw bytes are at least the text's first n.
+const longestEscape = len(`\u0041`)
+
 // shrinkLine makes a long line scannable.
 func (r *reader) shrinkLine(l line) (*shrunk, bool) {
-	small, ok, err := r.src.shrink(l.off, l.n, 2*max(r.opt.MessageBytes, r.opt.OutputBytes, commandBytes), max(r.opt.LineBytes/2, block))
+	small, ok, err := r.src.shrink(l.off, l.n, longestEscape*max(r.opt.MessageBytes, r.opt.OutputBytes, proposalBytes), max(r.opt.LineBytes/2, block))
 	return small, ok && err == nil
 }
 

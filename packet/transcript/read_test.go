@@ -188,10 +188,10 @@ func TestLinesOfAnyLength(t *testing.T) {
 				t.Fatalf("messages: %.100q", texts(st.Messages))
 			}
 			m := st.Messages[1]
-			if n <= 16<<10 {
+			if n <= defaultMessageBytes {
 				return
 			}
-			if int64(len(m.Text)-strings.Index(m.Text, " […")) > 60 || len(m.Text) > 16<<10 || m.Cut+int64(strings.Index(m.Text, " […")) != int64(n) {
+			if int64(len(m.Text)-strings.Index(m.Text, " […")) > 60 || len(m.Text) > defaultMessageBytes || m.Cut+int64(strings.Index(m.Text, " […")) != int64(n) {
 				t.Errorf("%d bytes kept and %d cut of %d: ...%q", len(m.Text), m.Cut, n, m.Text[len(m.Text)-60:])
 			}
 			if want := int64(0); len(long) > 1<<20 {
@@ -274,7 +274,7 @@ func TestAnImageNeverLeavesTheFile(t *testing.T) {
 					all = map[client.Client]int{client.Claude: 3, client.Codex: 4}[c]
 				}
 				runtime.ReadMemStats(&before)
-				if _, err := Walk(context.Background(), c, path, func(Message) error { walked++; return nil }); err != nil || walked != all {
+				if _, err := Walk(context.Background(), c, path, Options{}, func(Message) error { walked++; return nil }); err != nil || walked != all {
 					t.Errorf("Walk: %d messages, want %d, %v", walked, all, err)
 				}
 				runtime.ReadMemStats(&after)

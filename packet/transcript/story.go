@@ -179,11 +179,11 @@ type Story struct {
 type Options struct {
 	Session      string // expected native id; a transcript of another session gives a caveat, never its content
 	Messages     int    // default 120
-	MessageBytes int    // default 16 KiB
+	MessageBytes int    // default 24 KiB
 	LineBytes    int    // a longer line is skimmed by a streaming scanner; default 1 MiB
 	TailBytes    int64  // how far back the reading may go for messages; default 64 MiB
 	LookBack     int64  // how much further back for a plan, edits and open work; default 4 MiB
-	OutputBytes  int    // kept of a command's output; default 2 KiB
+	OutputBytes  int    // kept of a command's output; default 4 KiB
 }
 
 // Tail is what was appended to a transcript beyond an offset: what delivery

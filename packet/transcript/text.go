@@ -3,11 +3,18 @@ package transcript
 import (
 	"bytes"
 	"strconv"
+	"strings"
 	"unicode/utf8"
 )
 
 // markRoom is kept free for the mark of a cut: its words and a 64-bit number.
 const markRoom = 48
+
+// The mark of a cut stands around the number of bytes that are missing.
+const (
+	cutBegin = " […"
+	cutEnd   = " bytes left out]"
+)
 
 // text collects the decoded words of one message up to a limit and counts what
 // doesn't fit.
@@ -101,6 +108,15 @@ func (t *text) pictures(words []string) {
 // write appends words of ours.
 func (t *text) write(s string) { t.run([]byte(s)) }
 
+// untorn drops the word that a cut tore, and the mark behind it.
+func untorn(words string) string {
+	if !strings.HasSuffix(words, cutEnd) {
+		return words
+	}
+	i := max(strings.LastIndex(words, cutBegin), 0)
+	return words[:strings.LastIndexAny(words[:i], " \t\n")+1]
+}
+
 func (t *text) empty() bool { return len(t.buf) == 0 && t.cut == 0 }
 
 // String returns the text, at most limit bytes of valid UTF-8. Where something
@@ -110,7 +126,7 @@ func (t *text) String() string {
 		return string(t.buf)
 	}
 	t.trim(t.limit - markRoom)
-	return string(t.buf) + " […" + strconv.FormatInt(t.cut, 10) + " bytes left out]"
+	return string(t.buf) + cutBegin + strconv.FormatInt(t.cut, 10) + cutEnd
 }
 
 // trim shortens the text to n bytes, on a rune boundary.
@@ -126,12 +142,16 @@ func (t *text) trim(n int) {
 }
 
 // tail decodes the last limit bytes of a raw string: the end of an output is what
-// tells.
-func tail(raw []byte, limit int) string {
+// tells. missing is as for text.add: an end that wasn't read ends with the last
+// line that was, so that no word is torn.
+func tail(raw []byte, limit int, missing int64) string {
 	in := plain(raw)
 	out := decodeFrom(in, len(in)-2*limit)
 	if len(out) < limit { // more escapes than usual
-		out = decodeFrom(in, len(in)-6*limit)
+		out = decodeFrom(in, len(in)-longestEscape*limit)
+	}
+	if missing > 0 {
+		out = out[:bytes.LastIndexByte(out, '\n')+1]
 	}
 	return string(lastRunes(out, limit))
 }

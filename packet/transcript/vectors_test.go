@@ -151,7 +151,7 @@ func TestWalkAgreesWithRead(t *testing.T) {
 				t.Fatal(err)
 			}
 			var walked []Message
-			omitted, err := Walk(context.Background(), v.client, v.path, func(m Message) error {
+			omitted, err := Walk(context.Background(), v.client, v.path, Options{}, func(m Message) error {
 				walked = append(walked, m)
 				return nil
 			})

@@ -15,18 +15,19 @@ const recentIDs = 16 << 10
 // Walk calls fn for each message of a transcript, oldest first; of a Codex fork,
 // of its parents' history too. It streams the file twice at most, with bounded
 // memory: once to find what a rewind or a rollback abandoned, once to decode. An
-// error of fn ends it and is returned; so is ctx's.
-func Walk(ctx context.Context, c client.Client, path string, fn func(Message) error) (Omitted, error) {
+// error of fn ends it and is returned; so is ctx's. Of opt, the bounds of one
+// message and one line count.
+func Walk(ctx context.Context, c client.Client, path string, opt Options, fn func(Message) error) (Omitted, error) {
 	src, err := open(path)
 	if err != nil {
 		return Omitted{}, err
 	}
 	defer src.close()
-	return walkSource(ctx, c, src, fn)
+	return walkSource(ctx, c, src, opt, fn)
 }
 
-func walkSource(ctx context.Context, c client.Client, src *source, fn func(Message) error) (Omitted, error) {
-	r := newReader(ctx, c, src, Options{})
+func walkSource(ctx context.Context, c client.Client, src *source, opt Options, fn func(Message) error) (Omitted, error) {
+	r := newReader(ctx, c, src, opt)
 	r.b.emit = fn
 	var err error
 	if c == client.Codex {
