@@ -52,6 +52,19 @@ test: ## all tests that need no client
 test-large: ## the hook's peak memory on transcripts of up to 4 GB, too
 	RESEAT_TEST_LARGE=1 go test -count=1 -timeout 30m -v -run PeakMemory ./cmd
 
+# For how long each target runs (10s, or 500x for so many inputs), and where.
+FUZZTIME ?= 10s
+FUZZ     ?= ./...
+
+.PHONY: fuzz
+fuzz: ## every fuzz target, one after the other, FUZZTIME=10s each
+	@go list -f '{{.Dir}} {{.ImportPath}}' $(FUZZ) | while read -r dir pkg; do \
+		for target in $$(sed -n 's/^func \(Fuzz[A-Za-z0-9_]*\)(.*/\1/p' "$$dir"/*_test.go 2>/dev/null); do \
+			echo "fuzz $$pkg $$target"; \
+			go test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 1s "$$pkg" || exit 1; \
+		done || exit 1; \
+	done
+
 .PHONY: check
 check: ## formatting, vet, staticcheck, tidy and generated files
 	@echo gofumpt; out=$$(go run $(GOFUMPT) -l .); test -z "$$out" || { echo "$$out"; exit 1; }

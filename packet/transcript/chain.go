@@ -236,10 +236,34 @@ func (c *chain) messages() (n int) {
 func (c *chain) settle(whole bool) (last int, rooted bool) {
 	c.index()
 	last, rooted = c.walk(whole)
+	c.share()
 	c.siblings()
-	for newer, older := range c.twin { // copies of a record share its fate
-		on := c.nodes[newer].on || c.nodes[older].on
-		c.nodes[newer].on, c.nodes[older].on = on, on
-	}
+	c.share()
 	return last, rooted
+}
+
+// share lets all copies of a record share its fate. 2.1.197 writes what a
+// compaction preserves once more each time.
+func (c *chain) share() {
+	for newest := range c.twin {
+		if c.byID[c.nodes[newest].id] != newest {
+			continue // not the first of its copies
+		}
+		on := false
+		for i := newest; !on; i = c.twin[i] {
+			on = c.nodes[i].on
+			if c.twin[i] == 0 {
+				break
+			}
+		}
+		if !on {
+			continue
+		}
+		for i := newest; ; i = c.twin[i] {
+			c.nodes[i].on = true
+			if c.twin[i] == 0 {
+				break
+			}
+		}
+	}
 }

@@ -31,3 +31,10 @@ func Agent(description, prompt string) stubmodel.Call {
 		"description": description, "prompt": prompt, "subagent_type": "general-purpose",
 	}}
 }
+
+// BackgroundAgent spawns a subagent that its turn doesn't wait for.
+func BackgroundAgent(description, prompt string) stubmodel.Call {
+	return stubmodel.Call{Name: "Agent", Input: object{
+		"description": description, "prompt": prompt, "subagent_type": "general-purpose", "run_in_background": true,
+	}}
+}
