@@ -2,6 +2,8 @@
 
 PREFIX  ?= $(HOME)/.local
 CLIENTS ?=
+SIZES   ?=
+RUNS    ?=
 HOOKS   ?= 1
 YES     ?= 0
 
@@ -15,11 +17,12 @@ STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 
 .PHONY: help
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 	@echo
 	@echo "  PREFIX=$(PREFIX)  where the programs go"
 	@echo "  CLIENTS=claude,codex  which clients get hooks (default: those found)"
 	@echo "  HOOKS=0  programs only    YES=1  don't ask"
+	@echo "  SIZES=1,50,500,4096  transcripts of make bench, in MB    RUNS=15  its rounds"
 
 .PHONY: build
 build: ## build all programs into bin/
@@ -81,6 +84,10 @@ e2e: ## the real clients against stub models on loopback
 	go test -tags e2e -count=1 -timeout 60m ./internal/e2e/... || fail=1; \
 	go test -tags e2e -count=1 -timeout 30m -run 'Real|Live|Client|Codex|Claude' ./installer/... || fail=1; \
 	exit $$fail
+
+.PHONY: bench
+bench: ## whole programs over transcripts of SIZES, against floors
+	go run ./internal/bench $(if $(SIZES),-sizes $(SIZES)) $(if $(RUNS),-runs $(RUNS))
 
 .PHONY: generate
 generate: ## the generated files anew (needs protoc)
