@@ -242,7 +242,10 @@ func look(kind, path, purpose string) packet.Surface {
 func worldOf(c *packet.Continuity) World {
 	w := World{
 		CWD: c.Session.CWD, Repo: firstOf(c.Declared.DefaultRepo, c.Session.CWD),
-		Config: c.Declared.Digest, PermissionMode: c.Session.PermissionMode, Kept: c.GeneratedAt,
+		Config: c.Declared.Digest, Kept: c.GeneratedAt,
+	}
+	if c.Session.ModeCompares() {
+		w.PermissionMode = c.Session.PermissionMode
 	}
 	if c.Git != nil {
 		w.Branch, w.Head = c.Git.Branch, c.Git.Head

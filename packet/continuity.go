@@ -10,6 +10,7 @@ import (
 
 	"github.com/tidwall/gjson"
 
+	"github.com/reseat-dev/reseat/internal/client"
 	"github.com/reseat-dev/reseat/packet/transcript"
 )
 
@@ -74,6 +75,11 @@ type Session struct {
 	PermissionMode string    `json:"permission_mode"`
 	Started        time.Time `json:"started,omitzero"`
 }
+
+// ModeCompares reports whether the permission mode is in the words that the
+// client's hooks say too. Codex has two sets: its transcript says "never", its
+// hooks say "bypassPermissions", also in plan mode (0.133.0 to 0.171.0).
+func (s Session) ModeCompares() bool { return s.Client == client.Claude.PacketName() }
 
 // Source says where an item stands: byte offset, line (0 where lines before it
 // weren't counted), the record's own id and time. For a carried item it is the

@@ -291,6 +291,10 @@ func TestSinceNamesWhatChanged(t *testing.T) {
 	if s := strings.Join(words, "|"); s != want {
 		t.Errorf("got  %s\nwant %s", s, want)
 	}
+	c.Session.Client, c.Session.PermissionMode = "codex", "never"
+	for _, d := range c.Since(World{PermissionMode: "bypassPermissions"}) {
+		t.Errorf("Codex's two words for one mode: %s", d)
+	}
 }
 
 func TestShareGivesRoomToWhoNeedsIt(t *testing.T) {

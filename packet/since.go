@@ -54,7 +54,9 @@ func (c *Continuity) Since(now World) []Difference {
 		add("head", short(g.Head), short(now.Head))
 	}
 	add("working directory", c.Session.CWD, now.CWD)
-	add("permission mode", c.Session.PermissionMode, now.PermissionMode)
+	if c.Session.ModeCompares() {
+		add("permission mode", c.Session.PermissionMode, now.PermissionMode)
+	}
 	l = append(l, c.surfacesSince(now.Memory)...)
 	if was, is := c.Declared.Digest, now.ConfigDigest; was != "" && is != "" && was != is {
 		l = append(l, Difference{What: "configuration"})

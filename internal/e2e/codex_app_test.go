@@ -189,12 +189,22 @@ func (a *appServer) fork(thread string) string {
 // failed or interrupted.
 func (a *appServer) prompt(thread, text string) string {
 	a.t.Helper()
-	since := a.incoming.Len()
-	turn := a.call("turn/start", map[string]any{
+	return a.promptIn(thread, "", text)
+}
+
+// promptIn is prompt in a collaboration mode, "plan" or "default", which then
+// stays; "" for the thread's own.
+func (a *appServer) promptIn(thread, mode, text string) string {
+	a.t.Helper()
+	params := map[string]any{
 		"threadId": thread,
 		"input":    []any{map[string]any{"type": "text", "text": text}},
-	}).Get("turn.id").String()
-	return a.ended(since, thread, turn)
+	}
+	if mode != "" {
+		params["collaborationMode"] = map[string]any{"mode": mode, "settings": map[string]any{"model": codexModel}}
+	}
+	since := a.incoming.Len()
+	return a.ended(since, thread, a.call("turn/start", params).Get("turn.id").String())
 }
 
 // compact compacts a thread and returns the status of the turn that did it. The

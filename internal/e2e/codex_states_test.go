@@ -31,8 +31,35 @@ func TestCodexPacketHoldsTheStateOfTheSession(t *testing.T) {
 		app.compacted(plain)
 		c.last(t, plain).blank()
 
+		c.planMode(t, app)
 		c.compactedFiveTimes(t, app)
 	})
+}
+
+// planMode compacts a session in plan mode with a plan put forward, and once
+// more when the mode was left.
+func (c *codex) planMode(t *testing.T, app *appServer) {
+	t.Helper()
+	c.scenes.On("Think of a plan", stubmodel.Text("<proposed_plan>\n# Amber quarry 58\n- dig\n</proposed_plan>"))
+	thread := app.start(c)
+	must(t, "the turn in plan mode", app.promptIn(thread, "plan", "Think of a plan, please."), "completed")
+	app.compacted(thread)
+	p := c.last(t, thread)
+	if p.Session.PermissionMode != "plan" {
+		t.Errorf("permission mode %q", p.Session.PermissionMode)
+	}
+	if p.Proposal == nil || !strings.Contains(p.Proposal.Text, "Amber quarry 58") || p.Proposal.Answered {
+		t.Errorf("proposal %+v", p.Proposal)
+		return
+	}
+	p.stands("proposal", "Amber quarry 58", p.Proposal.Source)
+
+	must(t, "the turn in default mode", app.promptIn(thread, "default", "Implement the plan."), "completed")
+	app.compacted(thread)
+	p = c.last(t, thread)
+	if p.Session.PermissionMode != "never" || p.Proposal == nil || !p.Proposal.Approved {
+		t.Errorf("permission mode %q, proposal %+v", p.Session.PermissionMode, p.Proposal)
+	}
 }
 
 func (c *codex) compactedFiveTimes(t *testing.T, app *appServer) {
@@ -93,6 +120,11 @@ func (c *codex) compactedFiveTimes(t *testing.T, app *appServer) {
 	for n := 2; n <= 5; n++ {
 		app.say(thread, fmt.Sprintf("Step %d.", n))
 		app.compacted(thread)
+	}
+	app.say(thread, "To the end.")
+	turns := c.turns(thread)
+	if got := c.directives(turns[len(turns)-1]); len(got) != 1 || strings.Contains(got[0].Text, "permission mode was") {
+		t.Errorf("%d directives, one of them with a difference that isn't one: %v", len(got), got)
 	}
 	all := c.packets(t, thread)
 	if len(all) != 5 {

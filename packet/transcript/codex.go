@@ -143,7 +143,11 @@ func codexIdentity(id *Identity, c *codexLine) {
 // context takes a turn_context: what holds for the turn.
 func (r *codexReader) context(c *codexLine) {
 	id := &r.b.st.Identity
+	mode := ""
 	for f := members(c.payload); f.next(); {
+		if string(f.key) == "collaboration_mode" {
+			mode = short(member(f.val, "mode"), nameBytes)
+		}
 		if !isString(f.val) || len(f.val) == 2 {
 			continue
 		}
@@ -157,7 +161,16 @@ func (r *codexReader) context(c *codexLine) {
 			id.PermissionMode = same(id.PermissionMode, f.val, nameBytes)
 		}
 	}
+	switch p := r.b.st.Proposal; {
+	case mode == planMode:
+		id.PermissionMode = planMode
+	case mode != "" && p != nil: // only a person leaves plan mode
+		p.Answered, p.Approved = true, true
+	}
 }
+
+// planMode is the collaboration mode in which the agent may only plan.
+const planMode = "plan"
 
 // item takes what the model sees.
 func (r *codexReader) item(l line, c *codexLine) {
@@ -511,6 +524,11 @@ func (r *codexReader) completed(l line, c *codexLine, item []byte) {
 		r.collaborated(item)
 	case "SubAgentActivity":
 		r.activity(l, c, item)
+	case "Plan":
+		t := textOf(proposalBytes)
+		words := member(item, "text")
+		t.add(words, c.small.missing(words))
+		r.b.st.Proposal = &Proposal{Position: r.pos(l, c), Text: t.String()}
 	}
 }
 

@@ -381,7 +381,7 @@ func (r *codexReader) lasting(b []byte) bool {
 			return true
 		case "item_completed":
 			switch q.item {
-			case "UserMessage", "FileChange", "SubAgentActivity", "CollabAgentToolCall", "":
+			case "UserMessage", "FileChange", "SubAgentActivity", "CollabAgentToolCall", "Plan", "":
 				return true
 			case "CommandExecution":
 				return len(r.b.open) > 0

@@ -51,8 +51,9 @@ type PlanItem struct {
 	Status   string // "pending", "in_progress", "completed", "deleted" (only of one made before what was read) or the client's own word
 }
 
-// Proposal is the plan that an agent in plan mode put forward as prose
-// (Claude's ExitPlanMode).
+// Proposal is the plan that an agent in plan mode put forward as prose: Claude's
+// ExitPlanMode, Codex's item Plan (0.133.0 to 0.171.0), which has no result: it
+// is taken for approved once the person has left plan mode.
 type Proposal struct {
 	Position
 	Text     string // at most 16 KiB, cut with a visible mark; "" where the client kept it in a file only
@@ -119,7 +120,7 @@ type Identity struct {
 	Version        string    // of the client, from the last record that names one
 	Model          string    // last seen
 	GitBranch      string    // as recorded by the client, last seen
-	PermissionMode string    // last seen: Claude's permissionMode, Codex's approval policy
+	PermissionMode string    // last seen: Claude's permissionMode, Codex's approval policy, "plan" in plan mode
 	Started        time.Time // the first record's time
 }
 
