@@ -2,6 +2,7 @@ package bridge
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"strings"
@@ -91,7 +92,7 @@ func SeatOf(dir string) string { return seat.Of(dir) }
 func SeatKey(dir string) string { return cmp.Or(seat.Of(dir), filepath.Base(dir)) }
 
 // ErrNoSeat is returned by Find where nothing matches.
-var ErrNoSeat = fmt.Errorf("no session or seat is known by that name")
+var ErrNoSeat = errors.New("no session or seat is known by that name")
 
 // AmbiguousError is returned by Find where several sessions match.
 type AmbiguousError struct {

@@ -1,9 +1,9 @@
 package bridge
 
 import (
-	"encoding/json"
 	"os"
 	"path/filepath"
+	"strconv"
 	"time"
 
 	"github.com/reseat-dev/reseat/hooks"
@@ -54,21 +54,51 @@ func clip(s string, n int) string {
 	return s[:n] + "..."
 }
 
+// line is the receipt as JSON. It is written out by hand because every prompt
+// pays for it: reflection, with what it allocates for its first use of a type,
+// costs as much as the rest of a hook that has nothing to do.
+func (r *Receipt) line() []byte {
+	b := make([]byte, 0, 512)
+	b = append(b, `{"time":"`...)
+	b = r.Time.AppendFormat(b, time.RFC3339Nano)
+	b = append(b, '"')
+	text := func(key, value string, always bool) {
+		if value == "" && !always {
+			return
+		}
+		b = append(append(append(b, `,"`...), key...), `":`...)
+		b = hooks.AppendString(b, value)
+	}
+	text("version", r.Version, true)
+	text("client", string(r.Client), false)
+	text("client_version", r.ClientVer, false)
+	text("event", r.Event, false)
+	text("source", r.Source, false)
+	text("trigger", r.Trigger, false)
+	text("mechanism", r.Mechanism, false)
+	text("session", r.Session, false)
+	text("seat", r.Seat, false)
+	text("hearsay", r.Hearsay, false)
+	text("decision", string(r.Decision), true)
+	text("reason", r.Reason, false)
+	text("compaction", r.ID, false)
+	text("error", r.Error, false)
+	b = append(b, `,"ms":`...)
+	b = strconv.AppendFloat(b, r.Millis, 'f', -1, 64)
+	return append(b, '}')
+}
+
 // Keep appends the receipt to the day's file in one write.
 func (b *Bridge) Keep(r Receipt) error {
-	line, err := json.Marshal(r)
-	if err != nil {
-		return err
-	}
+	r.Time = r.Time.UTC() // as the file's name; the machine's own zone would be a file to read
+	line := r.line()
 	if len(line) > maxReceipt {
 		r.Reason, r.Error, r.Session = clip(r.Reason, 100), clip(r.Error, 100), clip(r.Session, 64)
-		if line, err = json.Marshal(r); err != nil {
-			return err
-		}
+		line = r.line()
 	}
-	path := filepath.Join(b.Home.Receipts(), r.Time.UTC().Format(time.DateOnly)+".jsonl")
+	path := filepath.Join(b.Home.Receipts(), r.Time.Format(time.DateOnly)+".jsonl")
 	line = append(line, '\n')
-	err = b.disk.append(path, line)
+	err := b.disk.append(path, line)
 	if os.IsNotExist(err) {
 		if err := b.Home.Open(); err != nil {
 			return err

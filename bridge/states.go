@@ -32,15 +32,25 @@ const (
 	TooLate      State = "too-late"     // the session moved on without it
 )
 
-// moves are the allowed transitions.
-var moves = map[State][]State{
-	Begun:    {Prepared, Superseded},
-	Prepared: {Armed, Claimed1, TooLate, Superseded},
-	Armed:    {Claimed1, TooLate, Superseded},
-	Claimed1: {Prepared, Armed, Emitted1, Confirmed, Claimed2, TooLate, Unverifiable, Superseded},
-	Emitted1: {Confirmed, Claimed2, TooLate, Unverifiable, Superseded},
-	Claimed2: {Claimed1, Emitted1, Emitted2, Confirmed, Unverifiable, Superseded},
-	Emitted2: {Confirmed, Unverifiable, Superseded},
+// moves are the states that an attempt in state s may go to next.
+func moves(s State) []State {
+	switch s {
+	case Begun:
+		return []State{Prepared, Superseded}
+	case Prepared:
+		return []State{Armed, Claimed1, TooLate, Superseded}
+	case Armed:
+		return []State{Claimed1, TooLate, Superseded}
+	case Claimed1:
+		return []State{Prepared, Armed, Emitted1, Confirmed, Claimed2, TooLate, Unverifiable, Superseded}
+	case Emitted1:
+		return []State{Confirmed, Claimed2, TooLate, Unverifiable, Superseded}
+	case Claimed2:
+		return []State{Claimed1, Emitted1, Emitted2, Confirmed, Unverifiable, Superseded}
+	case Emitted2:
+		return []State{Confirmed, Unverifiable, Superseded}
+	}
+	return nil
 }
 
 // States lists every state, in the order of an attempt's life.
@@ -53,7 +63,7 @@ func States() []State {
 
 // MayBecome reports whether an attempt in state s may go to state to.
 func (s State) MayBecome(to State) bool {
-	for _, m := range moves[s] {
+	for _, m := range moves(s) {
 		if m == to {
 			return true
 		}

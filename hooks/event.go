@@ -1,7 +1,7 @@
 package hooks
 
 import (
-	"fmt"
+	"errors"
 	"path/filepath"
 	"strings"
 
@@ -49,12 +49,12 @@ type Event struct {
 
 // ErrNoSession is what Decode returns where the payload names no session: what
 // belongs to nobody is delivered to nobody.
-var ErrNoSession = fmt.Errorf("the payload names no session_id")
+var ErrNoSession = errors.New("the payload names no session_id")
 
 // Decode reads a payload of client c. Unknown fields are ignored.
 func Decode(c client.Client, doc []byte) (Event, error) {
 	if !gjson.ValidBytes(doc) {
-		return Event{}, fmt.Errorf("the payload isn't valid JSON")
+		return Event{}, errors.New("the payload isn't valid JSON")
 	}
 	e := Event{Client: c}
 	var prompt string

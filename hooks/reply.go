@@ -40,7 +40,7 @@ func (d Door) Inject(text string) Reply {
 	doc = append(doc, `{"hookSpecificOutput":{"hookEventName":"`...)
 	doc = append(doc, d.event...)
 	doc = append(doc, `","additionalContext":`...)
-	doc = appendString(doc, text)
+	doc = AppendString(doc, text)
 	doc = append(doc, '}', '}', '\n')
 	return Reply{doc}
 }
@@ -52,16 +52,16 @@ func Notice(text string) Reply {
 		return Reply{}
 	}
 	doc := append([]byte(nil), `{"systemMessage":`...)
-	doc = appendString(doc, text)
+	doc = AppendString(doc, text)
 	return Reply{append(doc, '}', '\n')}
 }
 
 const hexDigits = "0123456789abcdef"
 
-// appendString appends s as a JSON string. It is written out here because the
-// hooks link no more than they need, and so that "<", ">" and "&" stay readable
+// AppendString appends s as a JSON string. It is written out here because the
+// hooks link no more than they need, without reflection, and so that "<", ">" and "&" stay readable
 // in transcripts. Invalid UTF-8 becomes U+FFFD.
-func appendString(dst []byte, s string) []byte {
+func AppendString(dst []byte, s string) []byte {
 	dst = append(dst, '"')
 	for i := 0; i < len(s); {
 		c := s[i]

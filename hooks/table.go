@@ -33,30 +33,35 @@ type Ability struct {
 	KnowsTrace bool
 }
 
-// table lists the versions at which something changed, oldest first.
-var table = map[client.Client][]Ability{
-	client.Claude: {
+// The versions at which something changed, oldest first.
+var (
+	claudeTable = [...]Ability{
 		{Since: "0", RunsHooks: true, KnowsTrace: true, ForkSource: SourceResume},
 		{Since: "2.1.214", RunsHooks: true, KnowsTrace: true, ForkSource: SourceFork},
 		{Since: "2.1.324", RunsHooks: true, KnowsTrace: true, ForkSource: SourceFork, MarksSubagents: true},
-	},
-	client.Codex: {
+	}
+	codexTable = [...]Ability{
 		{Since: "0", MarksSubagents: true, PostFirst: true, ForkSource: SourceStartup},
 		{Since: "0.133.0", RunsHooks: true, KnowsTrace: true, MarksSubagents: true, PostFirst: true, ForkSource: SourceStartup},
 		{Since: "0.171.0", RunsHooks: true, KnowsTrace: true, MarksSubagents: true, PostFirst: true, ForkSource: SourceFork},
-	},
-}
+	}
+)
 
-// newestTried is the newest version of each client that was run.
-var newestTried = map[client.Client]string{
-	client.Claude: "2.1.332",
-	client.Codex:  "0.171.0",
+// rowsOf is the table of client c, nil for an unknown one.
+func rowsOf(c client.Client) []Ability {
+	switch c {
+	case client.Claude:
+		return claudeTable[:]
+	case client.Codex:
+		return codexTable[:]
+	}
+	return nil
 }
 
 // Can is what version of client c proves. An empty or unreadable version counts
 // as the newest known.
 func Can(c client.Client, version string) Ability {
-	rows := table[c]
+	rows := rowsOf(c)
 	if len(rows) == 0 {
 		return Ability{}
 	}
@@ -73,11 +78,19 @@ func Can(c client.Client, version string) Ability {
 }
 
 // NewestTried is the newest version of c that was run against reseat.
-func NewestTried(c client.Client) string { return newestTried[c] }
+func NewestTried(c client.Client) string {
+	switch c {
+	case client.Claude:
+		return "2.1.332"
+	case client.Codex:
+		return "0.171.0"
+	}
+	return ""
+}
 
 // OldestSupported is the first version of c that fires what a directive needs.
 func OldestSupported(c client.Client) string {
-	for _, row := range table[c] {
+	for _, row := range rowsOf(c) {
 		if row.RunsHooks {
 			return row.Since
 		}

@@ -72,7 +72,7 @@ func LoadTolerant(path string) (*Config, []Problem) {
 }
 
 // errTooLarge is the reading of a file over maxBytes.
-var errTooLarge = fmt.Errorf("has over %d bytes", maxBytes)
+var errTooLarge = errors.New("has over 1048576 bytes")
 
 func load(path string) (*Config, []Problem, error) {
 	c := Default()
