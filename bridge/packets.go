@@ -30,6 +30,7 @@ type Packets struct {
 	home   state.Home
 	getenv func(string) string
 	config func() (*config.Config, []config.Problem)
+	ahead  *ahead // what Read began for Pack, nil for nothing
 }
 
 // NewPackets returns a Packer. The configuration is read when something needs
@@ -68,6 +69,7 @@ func (p *Packets) Limits() Limits {
 // Read implements Packer.
 func (p *Packets) Read(ctx context.Context, j Job) (*transcript.Story, error) {
 	none := &transcript.Story{Client: j.Event.Client, Path: j.Transcript}
+	p.ahead = p.lookAhead(ctx, j)
 	if j.Transcript == "" {
 		none.Caveats = []string{"the client names no transcript"}
 		return none, nil
@@ -122,9 +124,6 @@ func compactedAt(j Job, story *transcript.Story) time.Time {
 	return j.Now
 }
 
-// gitLimit is how long git may take; without it the packet says so.
-const gitLimit = 1500 * time.Millisecond
-
 func (p *Packets) input(ctx context.Context, j Job, story *transcript.Story) (packet.Input, []string, error) {
 	cfg, problems := p.config()
 	var caveats []string
@@ -141,14 +140,10 @@ func (p *Packets) input(ctx context.Context, j Job, story *transcript.Story) (pa
 	}
 	cwd := firstOf(j.Event.CWD, story.Identity.CWD)
 	declared := Declared(cfg, j.Seat, cwd)
-	gitCtx, cancel := context.WithTimeout(ctx, gitLimit)
-	defer cancel()
-	git := gitstate.Read(gitCtx, firstOf(declared.DefaultRepo, cwd), gitstate.Limits{})
-	var previous *packet.Continuity
-	if j.Previous != "" {
-		if previous, err = packet.ReadContinuity(j.Previous); err != nil {
-			caveats = append(caveats, fmt.Sprintf("nothing could be carried over from the packet before: %v", err))
-		}
+	git := p.gitOf(ctx, firstOf(declared.DefaultRepo, cwd))
+	previous, err := p.previousOf(j)
+	if err != nil {
+		caveats = append(caveats, fmt.Sprintf("nothing could be carried over from the packet before: %v", err))
 	}
 	return packet.Input{
 		ID: j.ID, Client: j.Event.Client, Session: j.Event.SessionID, Seat: j.Seat, Transcript: j.Transcript, CWD: cwd,
