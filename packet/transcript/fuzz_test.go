@@ -3,6 +3,7 @@ package transcript
 import (
 	"bytes"
 	"context"
+	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"os"
@@ -64,6 +65,41 @@ func FuzzReadClaude(f *testing.F) {
 func FuzzReadCodex(f *testing.F) {
 	seed(f, client.Codex)
 	f.Fuzz(func(t *testing.T, data []byte) { fuzzRead(t, client.Codex, data) })
+}
+
+// FuzzRecords reads whole records of the vectors in any order, any of them left
+// out or there many times.
+func FuzzRecords(f *testing.F) {
+	pools := map[client.Client][][]byte{}
+	for _, v := range vectors(f) {
+		data, err := os.ReadFile(v.path)
+		if err != nil {
+			f.Fatal(err)
+		}
+		var all []uint16
+		for l := range bytes.Lines(data) {
+			all = append(all, uint16(len(pools[v.client])))
+			pools[v.client] = append(pools[v.client], l)
+		}
+		seed := make([]byte, 0, 2*len(all))
+		for _, n := range all {
+			seed = binary.LittleEndian.AppendUint16(seed, n)
+		}
+		f.Add(v.client == client.Codex, seed)
+		f.Add(v.client == client.Codex, append(seed, seed...))
+	}
+	f.Fuzz(func(t *testing.T, codex bool, order []byte) {
+		c := client.Claude
+		if codex {
+			c = client.Codex
+		}
+		pool := pools[c]
+		var data []byte
+		for i := 0; i+1 < len(order) && i < 400; i += 2 {
+			data = append(data, pool[int(binary.LittleEndian.Uint16(order[i:]))%len(pool)]...)
+		}
+		fuzzRead(t, c, data)
+	})
 }
 
 // fuzzRead checks what must hold for any file: a story, within its bounds, valid
