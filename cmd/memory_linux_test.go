@@ -50,6 +50,62 @@ func TestPeakMemoryFollowsNoTranscript(t *testing.T) {
 	}
 }
 
+// TestPeakMemoryFollowsNoLine: an answer of 100 MB, one of many long strings, and
+// an image of 8 MB, and behind them what the packet has to hold.
+func TestPeakMemoryFollowsNoLine(t *testing.T) {
+	for _, c := range client.All() {
+		t.Run(string(c), func(t *testing.T) {
+			s := newSeat(t, string(c))
+			s.trap()
+			long := strings.Repeat("a long line of words, ", 100<<20/22)
+			parts := strings.Repeat(`{"type":"text","text":"`+long[:400<<10]+`"},`, 50)
+			image := strings.Repeat("QUJD", 2<<20)
+			if c == client.Codex {
+				s.raw(`{"timestamp":"2026-11-29T10:00:00.000Z","type":"response_item","payload":{"type":"message","role":"assistant","content":[{"type":"output_text","text":"LONG-HERON `, long, `"}]}}`)
+				s.raw(`{"timestamp":"2026-11-29T10:00:00.000Z","type":"response_item","payload":{"type":"message","role":"assistant","content":[`, strings.TrimSuffix(parts, ","), `]}}`)
+				s.raw(`{"timestamp":"2026-11-29T10:00:00.000Z","type":"response_item","payload":{"type":"message","role":"user","content":[{"type":"input_text","text":"IMAGE-HERON"},{"type":"input_image","image_url":"data:image/png;base64,`, image, `"}]}}`)
+			} else {
+				record := `,"sessionId":"` + s.session + `","timestamp":"2026-11-29T10:00:00.000Z","version":"2.1.332","isSidechain":false}`
+				s.raw(`{"type":"assistant","uuid":"l1","parentUuid":"nowhere","message":{"role":"assistant","id":"m1","content":[{"type":"text","text":"LONG-HERON `, long, `"}]}`, record)
+				s.raw(`{"type":"assistant","uuid":"l2","parentUuid":"l1","message":{"role":"assistant","id":"m2","content":[`, strings.TrimSuffix(parts, ","), `]}`, record)
+				s.raw(`{"type":"user","uuid":"l3","parentUuid":"l2","message":{"role":"user","content":[{"type":"text","text":"IMAGE-HERON"},{"type":"image","source":{"type":"base64","media_type":"image/png","data":"`, image, `"}}]}`, record)
+			}
+			s.turn("LAST-HERON", "The end.")
+			peak, git := s.measured()
+			t.Logf("at most %.1f MB, of it git %.1f MB", mb(peak+git), mb(git))
+			if peak+git >= memoryLimit {
+				t.Errorf("%d bytes", peak+git)
+			}
+			dir := s.onlyPacket()
+			s.valid(dir)
+			latest := s.file(dir, "transcript-latest.md")
+			for _, words := range []string{"LONG-HERON a long line", "bytes left out]", "IMAGE-HERON", "[1 image left out]", "LAST-HERON", "The end."} {
+				if !strings.Contains(latest, words) {
+					t.Errorf("transcript-latest.md doesn't hold %q", words)
+				}
+			}
+			if !strings.Contains(s.file(dir, "continuity.json"), "every seventh record") {
+				t.Error("the opening request isn't there")
+			}
+		})
+	}
+}
+
+// raw appends one line, given in pieces.
+func (s *seat) raw(pieces ...string) {
+	s.t.Helper()
+	f, err := os.OpenFile(s.transcript, os.O_APPEND|os.O_WRONLY, 0)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	defer f.Close()
+	for _, piece := range append(pieces, "\n") {
+		if _, err := f.WriteString(piece); err != nil {
+			s.t.Fatal(err)
+		}
+	}
+}
+
 func mb(n int64) float64 { return float64(n) / (1 << 20) }
 
 // generated puts a transcript of a size in the place of the seat's own.

@@ -51,8 +51,9 @@ func Make(in Input) (*Packet, error) {
 	c := m.continuity()
 	c.Caveats = append(c.Caveats, notes...)
 
-	latest, held, dropped := m.latest()
+	latest, held, dropped, left := m.latest()
 	c.Omitted.FileLimit = int64(dropped)
+	c.Omitted.MessageBytes += left
 	summary := m.summary(c, held)
 
 	p := &Packet{Continuity: c, Summary: summary, full: in.Full, redact: m.red, limits: in.Limits}

@@ -15,9 +15,10 @@ import (
 const boundaryHead = "### Compaction boundary"
 
 // latest is transcript-latest.md: the latest messages with a mark at each
-// compaction between them. It says how many messages it holds and how many were
-// dropped for the file's limit, the oldest first.
-func (m *maker) latest() (data []byte, held, dropped int) {
+// compaction between them. It says how many messages it holds, how many were
+// dropped for the file's limit, the oldest first, and how many bytes were cut
+// from those that it holds.
+func (m *maker) latest() (data []byte, held, dropped int, left int64) {
 	messages := m.in.Story.Messages
 	if extra := len(messages) - Messages; extra > 0 {
 		messages, dropped = messages[extra:], extra
@@ -27,10 +28,11 @@ func (m *maker) latest() (data []byte, held, dropped int) {
 	room := m.in.Limits.FileBytes - head - int64(len(m.in.Story.Boundaries))*200
 	start := len(messages)
 	for start > 0 {
-		text := m.messageBlock(messages[start-1])
+		text, cut := messageText(m.red, messages[start-1], m.in.Limits.MessageBytes)
 		if room -= int64(len(text)) + 100; room < 0 {
 			break
 		}
+		left += cut
 		start--
 		texts[start] = text
 	}
@@ -50,7 +52,7 @@ func (m *maker) latest() (data []byte, held, dropped int) {
 		b.WriteString(texts[i])
 	}
 	markBoundaries(&b, boundaries, func(transcript.Position) bool { return true }, false)
-	return b.Bytes(), len(messages), dropped
+	return b.Bytes(), len(messages), dropped, left
 }
 
 // before reports whether a boundary stands before a message. Of two records of
@@ -105,14 +107,12 @@ func messageHead(w io.Writer, n int, msg transcript.Message) {
 	fmt.Fprintf(w, "\n## %d. %s %s\n\n", n, line(msg.Role), stamp)
 }
 
-// messageBlock is what stands below it.
-func (m *maker) messageBlock(msg transcript.Message) string {
-	return messageText(m.red, msg, m.in.Limits.MessageBytes)
-}
-
-func messageText(red *redaction, msg transcript.Message, maxBytes int) string {
-	said, _ := red.fit(msg.Text, maxBytes, msg.Cut)
-	text, _ := limit(block(said), maxBytes)
+// messageText is what stands below it, and how many bytes of the message it was
+// cut by.
+func messageText(red *redaction, msg transcript.Message, maxBytes int) (text string, left int64) {
+	said, left := red.fit(msg.Text, maxBytes, msg.Cut)
+	text, more := limit(block(said), maxBytes)
+	left += more
 	text = escapeHeads(text)
 	if text != said {
 		text = red.text(text) // what was taken out may have hidden something
@@ -121,7 +121,7 @@ func messageText(red *redaction, msg transcript.Message, maxBytes int) string {
 	if msg.Images > 0 {
 		text += fmt.Sprintf("\n[%s left out]\n", count(msg.Images, "image"))
 	}
-	return text
+	return text, left
 }
 
 // escapeHeads puts a backslash before lines of a message that would read as one

@@ -136,6 +136,35 @@ func TestNoCutLeavesAPieceOfASecret(t *testing.T) {
 	}
 }
 
+// What the reader and the packet cut from a message is told as one number, in the
+// text and in the count, and nothing of it twice.
+func TestWhatWasCutFromAMessageIsCounted(t *testing.T) {
+	red, err := redact.New(redact.Options{})
+	must(t, err)
+	for _, n := range []int{1000, 16<<10 + 1, 20_000, 16<<10 + Overlap + 1, 100_000} {
+		path := filepath.Join(t.TempDir(), "t.jsonl")
+		said := strings.Repeat("word ", n/5)
+		must(t, os.WriteFile(path, []byte(`{"type":"user","uuid":"u","parentUuid":null,"isSidechain":false,"sessionId":"s","timestamp":"2026-11-29T10:00:00.000Z","message":{"role":"user","content":"`+said+`"}}`+"\n"), 0o600))
+		in := anInput()
+		in.Redactor, in.Session, in.Transcript, in.Previous = red, "s", path, nil
+		in.Story, err = transcript.Read(t.Context(), client.Claude, path, transcript.Options{MessageBytes: 16<<10 + Overlap})
+		must(t, err)
+		c := mustMake(t, in).Continuity
+		text := c.Opening[0].Text
+		kept, mark, cut := strings.Cut(text, "\n[… ")
+		if !cut {
+			if len(text) != len(said) || c.Opening[0].Cut != 0 || c.Omitted.MessageBytes != 0 {
+				t.Errorf("%d bytes: %d kept, %d cut, %d counted", len(said), len(text), c.Opening[0].Cut, c.Omitted.MessageBytes)
+			}
+			continue
+		}
+		left := int64(len(said) - len(kept))
+		if mark != fmt.Sprintf("%d bytes left out]", left) || c.Opening[0].Cut != left || c.Omitted.MessageBytes != left || len(text) > 16<<10 {
+			t.Errorf("%d bytes: %d kept, so %d are left out; said %q, cut %d, counted %d", len(said), len(kept), left, mark, c.Opening[0].Cut, c.Omitted.MessageBytes)
+		}
+	}
+}
+
 // noPiece looks for any 8 bytes of any of the planted secrets.
 func noPiece(t *testing.T, dir string, planted []string) {
 	t.Helper()

@@ -62,6 +62,9 @@ func (r *redaction) fit(s string, n int, unread int64) (string, int64) {
 		}
 		return r.cut(r.text(s), n)
 	}
+	if unread > 0 {
+		s = withoutMark(s)
+	}
 	kept, left, found := r.by.Cut(s, max(n-markRoom, 0))
 	r.count += found
 	return r.text(kept) + leftOut(int64(left)+unread), int64(left)

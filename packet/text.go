@@ -178,6 +178,14 @@ func shown(path string) string {
 // cutMark begins the mark that a cut leaves in a text, the reader's and ours.
 const cutMark = "[…"
 
+// withoutMark is a text that a reader cut, without the mark that it left.
+func withoutMark(s string) string {
+	if i := strings.LastIndex(s, " "+cutMark); i >= 0 && strings.HasSuffix(s, " bytes left out]") {
+		return s[:i]
+	}
+	return s
+}
+
 // withoutTornWord takes the letters off a text that touch the mark of a cut: a
 // secret that was cut in two no longer looks like one, and half of it would
 // stay.

@@ -168,7 +168,8 @@ func (p *Packet) stream(w io.Writer) (*sealed, error) {
 	err := p.full(func(msg transcript.Message) error {
 		full.messages++
 		messageHead(out, full.messages, msg)
-		_, err := out.WriteString(messageText(p.redact, msg, p.limits.MessageBytes))
+		text, _ := messageText(p.redact, msg, p.limits.MessageBytes)
+		_, err := out.WriteString(text)
 		return err
 	})
 	if err := errors.Join(err, out.Flush()); err != nil {

@@ -101,6 +101,18 @@ func TestPacketWriteReadValidate(t *testing.T) {
 	}
 }
 
+// What the configuration exempts stays, and validate takes it for no secret.
+func TestPacketKeepsWhatTheConfigurationExempts(t *testing.T) {
+	b := newBench(t)
+	const word = "ghp_EXAMPLE0123456789abcdefghijklmnopqrst"
+	jsonl := b.write(strings.Replace(aTranscript, "Keep the basket", "Keep "+word, 1), "t.jsonl")
+	b.write("[redact]\nexempt = [\""+word+"\"]\n", ".config", "reseat", "config.toml")
+	dir := b.path("packet")
+	b.want(exitOK, "packet: "+dir, "", "packet", "write", "--source-jsonl", jsonl, "--target", dir)
+	b.want(exitOK, word, "", "packet", "read", dir)
+	b.want(exitOK, "valid (with warnings): 1 issue(s)\n  [WARNING] continuity.json#/intent: is empty", "", "packet", "validate", dir)
+}
+
 func TestPacketWriteTakesTheContractsFlags(t *testing.T) {
 	b := newBench(t)
 	jsonl := b.write(aTranscript, "x.jsonl")
