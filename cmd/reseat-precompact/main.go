@@ -6,6 +6,7 @@ import (
 	"context"
 	"io"
 	"os"
+	"runtime/debug"
 
 	"github.com/reseat-dev/reseat/bridge"
 	"github.com/reseat-dev/reseat/cmd/internal/hookmain"
@@ -17,6 +18,10 @@ func main() {
 }
 
 func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer, getenv func(string) string) int {
+	// A run is over before a second collection would be due: what it allocates in
+	// all is a few MB. Where it isn't, the limit keeps the peak under 32 MB.
+	debug.SetGCPercent(400)
+	debug.SetMemoryLimit(20 << 20)
 	return hookmain.Run(ctx, hookmain.Program{
 		Name:   "reseat-precompact",
 		Does:   "reseat-precompact writes a session's restore packet before a compaction.",

@@ -234,12 +234,22 @@ func (z *shrinker) str() bool {
 }
 
 // head copies a string's inside until its closing quote (closed) or until keep
-// bytes are copied and no escape is open.
+// bytes are copied and no escape is open. What holds neither a quote nor an
+// escape is copied at once.
 func (z *shrinker) head() (closed, ok bool) {
 	slash, hex := false, 0
 	for copied := 0; ; copied++ {
 		if z.pos == len(z.buf) && !z.fill() {
 			return false, false
+		}
+		if !slash && hex == 0 {
+			n := plainRun(z.buf[z.pos:min(len(z.buf), z.pos+max(0, z.keep-copied))])
+			z.emit(z.buf[z.pos : z.pos+n]...)
+			z.pos += n
+			copied += n
+			if z.pos == len(z.buf) && !z.fill() {
+				return false, false
+			}
 		}
 		c := z.buf[z.pos]
 		switch {
@@ -261,6 +271,16 @@ func (z *shrinker) head() (closed, ok bool) {
 		z.pos++
 		z.emit(c)
 	}
+}
+
+// plainRun counts the bytes before the first quote or backslash.
+func plainRun(b []byte) int {
+	for i, c := range b {
+		if c == '"' || c == '\\' {
+			return i
+		}
+	}
+	return len(b)
 }
 
 // skipString finds the closing quote and counts the bytes before it.

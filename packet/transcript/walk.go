@@ -301,8 +301,9 @@ func (r *reader) quiet(l line) bool {
 // rollbacks finds what was rolled back in a file (0.133.0, 0.139.0), walking it
 // backwards if it was at all.
 func (r *reader) rollbacks(s *segment) error {
-	const event = `"thread_rolled_back"`
-	found, err := s.src.holds(event, 0, s.to)
+	// A part of the event's name thread_rolled_back, without quotes, which would
+	// have to be looked for in two forms, and beginning with a rare letter.
+	found, err := s.src.holds("_rolled_back", 0, s.to)
 	if err != nil || !found {
 		return err
 	}
