@@ -36,7 +36,8 @@ func TestClaudePacketHoldsTheStateOfTheSession(t *testing.T) {
 func (c *claude) planMode(t *testing.T) {
 	t.Helper()
 	c.book.Turn("Think of a plan", stubmodel.UseTool("ExitPlanMode", map[string]any{"plan": "# Amber quarry 58\n- dig\n"}), stubmodel.Text("That is the plan."))
-	session := c.startStream(t, "--permission-mode", "plan").all("Think of a plan, please.", "And then?", "/compact")
+	session := c.startStream(t, "--permission-mode", "plan").all("Think of a plan, please.", "And then?")
+	c.resume(t, session, "/compact", "--permission-mode", "plan")
 	p := c.last(t, session)
 	if p.Session.PermissionMode != "plan" {
 		t.Errorf("permission mode %q", p.Session.PermissionMode)
@@ -66,12 +67,17 @@ func (c *claude) compactedFiveTimes(t *testing.T) {
 			stubmodel.UseTools(anthropic.Write(edited, "half\n")),
 			stubmodel.UseTools(anthropic.Bash("sh test.sh dusky-notch-44")),
 			stubmodel.UseTools(anthropic.BackgroundAgent("mellow-thicket-1", "look into it"), anthropic.BackgroundAgent("mellow-thicket-2", "look into it")),
-			stubmodel.Text("Two are looking into it."))
+			stubmodel.Text("Two are looking into it.")).
+		Turn("Go on, olive", stubmodel.Text("I do, olive-jetty-07."))
 	s := c.startStream(t, "--permission-mode", "acceptEdits", "--allowedTools", "Bash",
 		"--tools", "Read,Write,Edit,Bash,TaskCreate,TaskUpdate,Agent")
 	session := s.say("Mend the parser, olive-jetty-05.").SessionID
 	c.reseat(t, "recap", "write", "--seat", "claude:"+session, "--file", c.write(t, "recap.md", "# Decisions\n\nPlain orchard 63.\n"))
 	s.say("Go on, olive-jetty-06.")
+	// 2.1.197 writes a turn some time after it: PreCompact could come before.
+	eventually(t, commandTimeout, "the last turn in the transcript", func() bool {
+		return strings.Contains(readFile(t, c.transcript(t, session)), "olive-jetty-07")
+	})
 	s.say("/compact")
 
 	whole := func(p hookPacket) {
