@@ -70,12 +70,36 @@ func hidden(r rune) bool {
 
 // block is a text of several lines without anything hidden.
 func block(s string) string {
+	s = strings.ReplaceAll(s, "\r\n", "\n")
+	if overt(s) {
+		return s
+	}
 	return strings.Map(func(r rune) rune {
 		if r != '\n' && r != '\t' && hidden(r) {
 			return -1
 		}
 		return r
-	}, strings.ReplaceAll(s, "\r\n", "\n"))
+	}, s)
+}
+
+// overt reports whether block has nothing to take out of a text, as of nearly
+// every one; ASCII is told without a look at the tables.
+func overt(s string) bool {
+	for i := 0; i < len(s); {
+		if c := s[i]; c < utf8.RuneSelf {
+			if c < ' ' && c != '\n' && c != '\t' || c == 0x7f {
+				return false
+			}
+			i++
+			continue
+		}
+		r, n := utf8.DecodeRuneInString(s[i:])
+		if r == utf8.RuneError && n == 1 || hidden(r) {
+			return false
+		}
+		i += n
+	}
+	return true
 }
 
 // line is a text in one line without anything hidden.

@@ -74,3 +74,20 @@ func TestEscapedHeadsCanBeReadBack(t *testing.T) {
 		t.Errorf("got %q", got)
 	}
 }
+// FuzzBlock: the short way says what the long one says.
+func FuzzBlock(f *testing.F) {
+	for _, s := range []string{"", "a\r\nb\tc", "a\rb", "\x00", "\x7f", "\xff", "Größe 中文 🙂", "a\u200bb\u200d\u2028", "\u202e", "\u0085"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		want := strings.Map(func(r rune) rune {
+			if r != '\n' && r != '\t' && hidden(r) {
+				return -1
+			}
+			return r
+		}, strings.ReplaceAll(s, "\r\n", "\n"))
+		if got := block(s); got != want {
+			t.Errorf("%q: got %q, want %q", s, got, want)
+		}
+	})
+}
