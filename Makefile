@@ -55,6 +55,15 @@ test: ## all tests that need no client
 test-large: ## the hook's peak memory on transcripts of up to 4 GB, too
 	RESEAT_TEST_LARGE=1 go test -count=1 -timeout 30m -v -run PeakMemory ./cmd
 
+# The seed of the model test's first sequence, and how many there are.
+SEED      ?= $(shell date +%s)
+SEQUENCES ?= 100000
+
+.PHONY: torture
+torture: ## kill, fail and race the hooks at every call; 100,000 random sequences of the model test
+	go test -count=1 -timeout 60m -v ./internal/torture -full
+	go test -count=1 -timeout 60m -v -run '^TestModel$$' ./bridge -sequences $(SEQUENCES) -seed $(SEED)
+
 # For how long each target runs (10s, or 500x for so many inputs), and where. The
 # fuzzing engine at times reports its own time-out as a failure: see fuzz.
 FUZZTIME ?= 10s

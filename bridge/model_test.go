@@ -846,6 +846,20 @@ func (w *world) run() {
 		p := w.newPlayer(c.client, c.version, id)
 		p.talks(true)
 	}
+	switch p := w.players[0]; w.rng.IntN(9) {
+	case 0, 1:
+		p.misses()
+		if w.chance(20) {
+			if w.chance(50) {
+				p.talks(false)
+			}
+			p.vanishes()
+		}
+	case 2, 3:
+		p.repeats()
+	case 4, 5:
+		p.wanders()
+	}
 	steps := 4 + w.rng.IntN(16)
 	for i := range steps {
 		p := w.players[w.rng.IntN(len(w.players))]

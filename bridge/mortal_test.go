@@ -19,10 +19,11 @@ type killed struct{}
 // life counts a run's operations and ends it between two of them, as a kill
 // does. It also notes what the run did, in the words of the reference model.
 type life struct {
-	left  int // operations until the end; negative: no end
-	ops   int
-	steps []string
-	yield func() // called before each operation, nil if nobody waits
+	left      int  // operations until the end; negative: no end
+	lastWords bool // it ends as soon as something was printed
+	ops       int
+	steps     []string
+	yield     func() // called before each operation, nil if nobody waits
 }
 
 func immortal() *life { return &life{left: -1} }
@@ -160,6 +161,9 @@ func (p *mortalPage) Write(doc []byte) (int, error) {
 	n, err := p.page.Write(doc)
 	if n > 0 {
 		p.l.did("printed %d of %s", min(n, 100), attemptNamed(string(doc)))
+	}
+	if p.l.lastWords {
+		p.l.left = 0
 	}
 	return n, err
 }

@@ -178,6 +178,7 @@ func (p *player) answers() {
 type fault struct {
 	missing bool // the hook isn't run
 	kill    int  // operations until it is killed, -1: it isn't
+	printed bool // it is killed as soon as it printed
 	out     page
 	dropped bool // the client throws its output away
 }
@@ -188,6 +189,8 @@ func (f fault) String() string {
 		return "missing"
 	case f.kill >= 0:
 		return fmt.Sprintf("killed after %d", f.kill)
+	case f.printed:
+		return "killed after it printed"
 	case f.out.gone != nil:
 		return "stdout closed"
 	case f.out.limit == 0:
@@ -229,7 +232,7 @@ func (p *player) draw() fault {
 // bridgeFor is the bridge of one run.
 func (p *player) bridgeFor(l *life, held chan chan struct{}) *Bridge {
 	b := New(p.w.home, mortalPacker{l: l, held: held}, func(hooks.Event) string { return p.version }, os.Getpid())
-	if l.left >= 0 {
+	if l.left >= 0 || l.lastWords {
 		b.PID = 1 << 30 // nobody has it: the run will be dead
 	}
 	b.Now = func() time.Time { return p.w.now }
@@ -259,6 +262,9 @@ func (p *player) hook(e hooks.Event, f fault) string {
 	l := immortal()
 	if f.kill >= 0 {
 		l.left = f.kill
+	}
+	if f.printed {
+		l.lastWords = true
 	}
 	out := &mortalPage{page: f.out, l: l}
 	var o Outcome
@@ -325,13 +331,18 @@ func (p *player) compare(want, got []string) {
 		p.w.fail("steps differ: the model says\n    %q\n  bridge did\n    %q", want, got)
 		return
 	}
-	attempts, err := Attempts(p.w.home.Session(p.client, p.id))
+	dir := p.w.home.Session(p.client, p.id)
+	nums, err := numbers(dir)
 	if err != nil {
 		p.t.Fatal(err)
 	}
 	var states, model []string
-	for _, a := range attempts {
-		states = append(states, fmt.Sprintf("%d %s", a.Number, a.State))
+	for _, n := range nums {
+		state, err := stateOf(filepath.Join(dir, "c", attemptName(n)))
+		if err != nil {
+			p.t.Fatal(err)
+		}
+		states = append(states, fmt.Sprintf("%d %s", n, state))
 	}
 	s := p.w.ref.of(p)
 	for _, a := range slices.Backward(s.attempts) {
@@ -341,8 +352,14 @@ func (p *player) compare(want, got []string) {
 		p.w.fail("states differ: the model says\n    %q\n  on disk are\n    %q", model, states)
 		return
 	}
-	for i, a := range slices.Backward(s.attempts) {
-		a.id = attempts[len(attempts)-1-i].ID()
+	for _, a := range s.attempts {
+		if a.id == "" {
+			made, err := load(dir, a.n)
+			if err != nil {
+				p.t.Fatal(err)
+			}
+			a.id = made.ID()
+		}
 	}
 }
 
@@ -394,7 +411,10 @@ func (p *player) compaction(manual bool) {
 		defer func() { p.turnID = was }()
 	}
 	seen, stepped := p.seen, p.stepped
-	p.seen, p.stepped = false, false
+	p.seen = false
+	// Of a claim that was cut short only the time is known: that can stand in the
+	// way of the next compaction for as long as the clock was set back.
+	p.stepped = p.stepped && p.context > 0 && len(p.got[p.context]) == 0
 	p.precompact()
 	if p.w.chance(15) {
 		p.seen, p.stepped = seen, stepped || p.stepped
@@ -635,6 +655,95 @@ func (p *player) vanishes() {
 	p.w.say("%s: the transcript is removed", p.name)
 	os.Remove(p.path)
 	p.gone, p.file, p.buffer = true, nil, nil
+}
+
+// misses is a compaction whose directive is printed and doesn't come into the
+// context, and a turn that proves it: what follows is about repeating it.
+func (p *player) misses() {
+	p.hook(p.happening(hooks.PreCompact), undisturbed)
+	p.compacts()
+	p.seen, p.stepped = true, false
+	if p.client == client.Codex {
+		p.put(boundary, "", p.boundary())
+		p.hook(p.happening(hooks.PostCompact), undisturbed)
+	}
+	f := undisturbed
+	switch p.w.rng.IntN(3) {
+	case 0:
+		f.kill = p.midClaim()
+	case 1:
+		f.out.limit = 40
+	default:
+		f.dropped = true
+	}
+	mark := p.boundary()
+	p.inject(p.hook(p.happening(hooks.SessionStart), f))
+	if p.client == client.Claude {
+		p.put(boundary, "", mark)
+		p.buffer[len(p.buffer)-1].time = stampOf(mark)
+	}
+	p.nextTurn()
+	p.prompts()
+	p.answers()
+	p.turns++
+	p.flush()
+}
+
+// midClaim is a moment to die at, mostly after the claim and before the rename
+// behind it: before its note, before it printed, or afterwards.
+func (p *player) midClaim() int { return 2 + min(p.w.rng.IntN(5), 3) }
+
+// repeats is a directive that was proved lost and is printed once more, by a
+// hook that comes to nothing or is cut short, and what may follow that.
+func (p *player) repeats() {
+	p.misses()
+	p.nextTurn()
+	f := undisturbed
+	switch p.w.rng.IntN(4) {
+	case 0:
+		f.kill = 2 + p.midClaim() // a newer packet is made first
+	case 1:
+		f.printed = true
+	case 2:
+		f.out.limit = 40
+	default:
+		f.out.limit = 0
+	}
+	text := p.hook(p.happening(hooks.UserPromptSubmit), f)
+	p.prompts()
+	p.inject(text)
+	p.answers()
+	p.turns++
+	p.flush()
+	switch p.w.rng.IntN(4) {
+	case 0:
+		p.vanishes()
+	case 1:
+		p.compaction(true)
+	default:
+		p.talks(false)
+	}
+}
+
+// wanders is a compaction after which a person goes on without any hook.
+func (p *player) wanders() {
+	if p.w.chance(50) {
+		p.misses()
+	} else {
+		p.hook(p.happening(hooks.PreCompact), p.draw())
+		p.compacts()
+		p.put(boundary, "", p.boundary())
+		if p.w.chance(50) {
+			p.hook(p.happening(hooks.PostCompact), p.draw())
+		}
+	}
+	for range 2 + p.w.rng.IntN(2) {
+		p.nextTurn()
+		p.prompts()
+		p.answers()
+		p.turns++
+	}
+	p.flush()
 }
 
 // step does one random thing.
