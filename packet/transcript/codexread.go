@@ -47,8 +47,10 @@ func (r *reader) codex() error {
 	cr := &codexReader{b: r.b, main: true}
 	r.b.cwd = r.st.Identity.CWD
 	cr.first = true // the identity was read first of all
-	if err := r.codexBefore(cr, t); err != nil {
-		return err
+	if !r.opt.TailOnly {
+		if err := r.codexBefore(cr, t); err != nil {
+			return err
+		}
 	}
 	return r.codexForward(cr, t)
 }

@@ -184,9 +184,11 @@ func (r *reader) claude() error {
 		cr.sub, r.st.Identity.Subagent = true, true
 		r.b.caveat("the transcript is a subagent's: it holds no conversation of the session's own")
 	}
-	r.b.opening = true
-	if err := r.claudeBefore(cr, t); err != nil {
-		return err
+	r.b.opening = !r.opt.TailOnly
+	if !r.opt.TailOnly {
+		if err := r.claudeBefore(cr, t); err != nil {
+			return err
+		}
 	}
 	return r.claudeForward(cr, t)
 }
@@ -447,7 +449,7 @@ func (r *reader) note(l line, class claudeClass) bool {
 
 // linesBefore counts the lines before off, -1 where that costs too much.
 func (r *reader) linesBefore(off int64) (int64, error) {
-	if off > countedBytes {
+	if off > countedBytes || r.opt.TailOnly {
 		return -1, nil
 	}
 	var n int64

@@ -638,3 +638,34 @@ func TestFarRewindIsRecognised(t *testing.T) {
 		t.Errorf("%d records off the chain, want 600", st.Omitted.OffChain)
 	}
 }
+
+// TestTailOnlyTellsTheSameOfTheTail: a reading that wants the usage and the last
+// messages spares itself the rest.
+func TestTailOnlyTellsTheSameOfTheTail(t *testing.T) {
+	for _, c := range client.All() {
+		t.Run(string(c), func(t *testing.T) {
+			path := generate(t, c, 8<<20)
+			opt := Options{Messages: 8}
+			whole, err := Read(t.Context(), c, path, opt)
+			if err != nil {
+				t.Fatal(err)
+			}
+			opt.TailOnly = true
+			tail, err := Read(t.Context(), c, path, opt)
+			if err != nil {
+				t.Fatal(err)
+			}
+			whole.Identity.Started, tail.Identity.Started = time.Time{}, time.Time{} // the head's
+			if tail.Usage == nil || tail.Usage.Tokens != whole.Usage.Tokens || tail.Usage.Offset != whole.Usage.Offset {
+				t.Errorf("usage %+v, with the rest %+v", tail.Usage, whole.Usage)
+			}
+			if len(tail.Messages) == 0 || len(tail.Messages) != len(whole.Messages) || tail.Identity != whole.Identity || tail.Reach.Bytes != whole.Reach.Bytes {
+				t.Errorf("%d messages of %+v up to %d, with the rest %d of %+v up to %d",
+					len(tail.Messages), tail.Identity, tail.Reach.Bytes, len(whole.Messages), whole.Identity, whole.Reach.Bytes)
+			}
+			if len(tail.Opening) > 0 || len(whole.Opening) == 0 {
+				t.Errorf("%d opening requests, with the rest %d", len(tail.Opening), len(whole.Opening))
+			}
+		})
+	}
+}

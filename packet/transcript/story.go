@@ -185,6 +185,7 @@ type Options struct {
 	TailBytes    int64  // how far back the reading may go for messages; default 64 MiB
 	LookBack     int64  // how much further back for a plan, edits and open work; default 4 MiB
 	OutputBytes  int    // kept of a command's output; default 4 KiB
+	TailOnly     bool   // neither the opening requests nor what lasts is looked for before the messages, and no lines are counted there
 }
 
 // Tail is what was appended to a transcript beyond an offset: what delivery

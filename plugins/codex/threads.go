@@ -330,6 +330,22 @@ func eachRecord(in io.Reader, take func(gjson.Result)) {
 	}
 }
 
+// rolloutIn finds a thread's rollout in the folder of a day, "" if it isn't there.
+func rolloutIn(dir, id string) string {
+	f, err := os.Open(dir)
+	if err != nil {
+		return ""
+	}
+	defer f.Close()
+	names, _ := f.Readdirnames(-1)
+	for _, name := range names {
+		if strings.HasPrefix(name, "rollout-") && strings.HasSuffix(name, "-"+id+".jsonl") {
+			return filepath.Join(dir, name)
+		}
+	}
+	return ""
+}
+
 // rolloutOf finds a thread's rollout, "" if there is none. The folders are days;
 // a thread's id, a UUID of version 7, tells the day to try first.
 func (a *Adapter) rolloutOf(id string) string {
@@ -340,9 +356,9 @@ func (a *Adapter) rolloutOf(id string) string {
 	if ms, err := strconv.ParseInt(id[:8]+id[9:13], 16, 64); err == nil && id[14] == '7' {
 		for _, days := range []int{0, -1, 1} {
 			day := time.UnixMilli(ms).AddDate(0, 0, days)
-			found, _ := filepath.Glob(filepath.Join(a.home, "sessions", day.Format("2006"), day.Format("01"), day.Format("02"), name))
-			if len(found) > 0 {
-				return found[0]
+			dir := filepath.Join(a.home, "sessions", day.Format("2006"), day.Format("01"), day.Format("02"))
+			if rollout := rolloutIn(dir, id); rollout != "" {
+				return rollout
 			}
 		}
 	}

@@ -59,7 +59,7 @@ func (a *Adapter) usage(ctx context.Context, ref plugins.SessionRef) plugins.Usa
 
 // lastUsage reads as much of the tail as it takes to find the last usage.
 func lastUsage(ctx context.Context, path, id string) (*transcript.Story, error) {
-	opt := transcript.Options{Session: id, Messages: 8, MessageBytes: 1, OutputBytes: 1}
+	opt := transcript.Options{Session: id, Messages: 8, MessageBytes: 1, OutputBytes: 1, TailOnly: true}
 	story, err := transcript.Read(ctx, client.Codex, path, opt)
 	if err == nil && story.Usage == nil && story.From > 0 {
 		opt.Messages = 1000
