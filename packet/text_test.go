@@ -74,6 +74,7 @@ func TestEscapedHeadsCanBeReadBack(t *testing.T) {
 		t.Errorf("got %q", got)
 	}
 }
+
 // FuzzBlock: the short way says what the long one says.
 func FuzzBlock(f *testing.F) {
 	for _, s := range []string{"", "a\r\nb\tc", "a\rb", "\x00", "\x7f", "\xff", "Größe 中文 🙂", "a\u200bb\u200d\u2028", "\u202e", "\u0085"} {
