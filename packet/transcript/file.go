@@ -168,7 +168,11 @@ func (f *forward) fill() (bool, error) {
 		return false, nil
 	}
 	if cap(f.buf) < len(have)+int(want) {
-		grown := make([]byte, len(have), max(2*cap(f.buf), len(have)+int(want)))
+		size := max(2*cap(f.buf), len(have)+int(want))
+		if len(have) >= block { // a long line: room for it at once, pages that aren't filled cost nothing
+			size = max(size, int(min(int64(f.limit)+block, f.to-f.next)))
+		}
+		grown := make([]byte, len(have), size)
 		copy(grown, have)
 		f.buf = grown
 	} else {
