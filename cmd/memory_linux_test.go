@@ -170,9 +170,9 @@ func measure(args []string) int {
 // onlyPacket finds the packet that the seat's one PreCompact wrote.
 func (s *seat) onlyPacket() string {
 	s.t.Helper()
-	found, err := filepath.Glob(filepath.Join(s.home, "state", "s", "*", "c", "*", "packet"))
-	if err != nil || len(found) != 1 {
-		s.t.Fatalf("packets: %q, %v", found, err)
+	found := s.allPackets()
+	if len(found) != 1 {
+		s.t.Fatalf("packets: %q", found)
 	}
 	return found[0]
 }
