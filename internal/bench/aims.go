@@ -39,6 +39,9 @@ func (w *world) aims(k key) []aim {
 		}
 		return append(w.within(k, 32), w.times(k, base, 1.2, fmt.Sprintf("1.2 x %d MB", w.o.sizes[0]/mb)))
 	case whole:
+		if k.size < w.o.full { // a few lines say nothing of how fast they are read
+			return w.within(k, 32)
+		}
 		return append(w.within(k, 32), w.times(k, key{countNL, k.client, k.size}, 10, "10 x wc -l"))
 	case plan:
 		got := w.typical(k)

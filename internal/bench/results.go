@@ -2,8 +2,10 @@ package main
 
 import (
 	"fmt"
+	"os"
 	"runtime"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/reseat-dev/reseat/internal/client"
@@ -12,6 +14,7 @@ import (
 // results is what a benchmark came to.
 type results struct {
 	Machine string     `json:"machine"`
+	Load    string     `json:"load"` // the load average before and after, "" where the system doesn't tell
 	Runs    int        `json:"runs"`
 	Seed    uint64     `json:"seed"`
 	Sizes   []int64    `json:"sizes_mb"`
@@ -49,8 +52,22 @@ type aim struct {
 
 const mb = 1 << 20
 
+// load is the machine's load average over a minute: what others do on it is in
+// every number.
+func load() string {
+	data, err := os.ReadFile("/proc/loadavg")
+	if err != nil {
+		return ""
+	}
+	minute, _, _ := strings.Cut(string(data), " ")
+	return minute
+}
+
 func (w *world) results() *results {
 	r := &results{Machine: fmt.Sprintf("%s/%s, %s, %d processors", runtime.GOOS, runtime.GOARCH, runtime.Version(), min(runtime.NumCPU(), processors)), Runs: w.o.runs, Seed: w.o.seed}
+	if before, after := w.load, load(); before != "" {
+		r.Load = before + " before, " + after + " after"
+	}
 	for _, size := range w.o.sizes {
 		r.Sizes = append(r.Sizes, size/mb)
 	}

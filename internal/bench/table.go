@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -59,7 +60,7 @@ func (r *results) json() ([]byte, error) {
 
 // table lays the rows out for a person.
 func (r *results) table(out io.Writer) error {
-	fmt.Fprintf(out, "%s; %d rounds, seed %d. Times in ms, peaks in MB; in brackets: of the minima.\n\n", r.Machine, r.Runs, r.Seed)
+	fmt.Fprintf(out, "%s; %d rounds, seed %d. Load average: %s.\nTimes in ms, peaks in MB; in brackets: of the minima.\n\n", r.Machine, r.Runs, r.Seed, cmp.Or(r.Load, "unknown"))
 	t := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(t, "what\tclient\tMB\tmedian\tmin\tquartiles\tmax\tcpu\tpeak\tsyncs\taim\tmeasured\tmet")
 	met, missed := 0, 0

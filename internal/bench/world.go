@@ -60,6 +60,7 @@ type world struct {
 	io       string // what goes into and comes out of a program
 	runner   *runner
 	strace   string // "" where there is none
+	load     string // of the machine when it began
 	progress io.Writer
 
 	samples map[key][]report
@@ -74,7 +75,7 @@ func newWorld(ctx context.Context, o options, progress io.Writer) (w *world, err
 		return nil, err
 	}
 	w = &world{
-		o: o, temp: temp, progress: progress, samples: map[key][]report{}, syncs: map[key]int{},
+		o: o, temp: temp, progress: progress, load: load(), samples: map[key][]report{}, syncs: map[key]int{},
 		bin: filepath.Join(temp, "bin"), cwd: filepath.Join(temp, "repo"), home: filepath.Join(temp, "home"), io: filepath.Join(temp, "io"),
 	}
 	defer func() {
