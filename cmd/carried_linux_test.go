@@ -61,11 +61,14 @@ func TestFiveCompactionsKeepWhatTheFirstKept(t *testing.T) {
 				t.Errorf("opening %+v", cont.Opening)
 			}
 			s.planned(cont, planted)
-			for _, w := range cont.OpenWork {
-				s.stands(w.Description, w.Source)
+			if len(cont.OpenWork) != 2 {
+				t.Fatalf("open work %+v, want %q", cont.OpenWork, planted.Agents)
 			}
-			if got := fmt.Sprint(len(cont.OpenWork), cont.OpenWork[0].Description, cont.OpenWork[1].Description); got != fmt.Sprint(2, planted.Agents[0], planted.Agents[1]) {
-				t.Errorf("open work %s, want %q", got, planted.Agents)
+			for i, w := range cont.OpenWork {
+				if w.Description != planted.Agents[i] {
+					t.Errorf("open work %+v, want %q", w, planted.Agents[i])
+				}
+				s.stands(w.Description, w.Source)
 			}
 			if cont.Plan == nil || cont.Plan.Source.Carried == nil || cont.OpenWork[0].Source.Carried == nil {
 				t.Errorf("plan %+v and open work %+v aren't carried", cont.Plan, cont.OpenWork)
