@@ -96,8 +96,19 @@ func newWorld(ctx context.Context, o options, progress io.Writer) (w *world, err
 	if err := repository(ctx, w.cwd); err != nil {
 		return nil, err
 	}
+	return w, w.renew()
+}
+
+// renew starts a new measuring process, which has grown by nothing yet.
+func (w *world) renew() error {
+	if w.runner != nil {
+		if err := w.runner.close(); err != nil {
+			return err
+		}
+	}
+	var err error
 	w.runner, err = startRunner()
-	return w, err
+	return err
 }
 
 func (w *world) close() error {
@@ -198,6 +209,9 @@ func (w *world) state() string {
 func (w *world) measureAll(ctx context.Context) error {
 	for _, c := range client.All() {
 		sessions, err := w.transcripts(ctx, c)
+		if err == nil {
+			err = w.renew()
+		}
 		if err != nil {
 			return err
 		}
