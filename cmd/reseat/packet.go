@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"time"
@@ -202,6 +203,9 @@ func (c *call) packetInput(ctx context.Context, p *packetFlags, packets *bridge.
 	d.AuthorityBoundaries = cmp.Or(p.boundaries, d.AuthorityBoundaries)
 	d.Caveats = append(d.Caveats, p.caveats...)
 	if p.full {
+		// A transcript of any size goes through in 32 MB. Half of that is the
+		// program itself; the rest is held also where the collector gets little time.
+		debug.SetMemoryLimit(14 << 20)
 		in.Full = func(emit func(transcript.Message) error) error {
 			_, err := transcript.Walk(ctx, from.client, from.path, packets.Options(from.session), emit)
 			return err
