@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io/fs"
 	"math"
+	"path/filepath"
 
 	"github.com/reseat-dev/reseat/hooks"
 	"github.com/reseat-dev/reseat/packet/transcript"
@@ -51,13 +52,17 @@ func pending(dir string) ([]*Attempt, error) {
 		return nil, err
 	}
 	for _, n := range nums {
-		a, err := load(dir, n)
+		// The name alone tells, and nothing follows a terminal state: at most prompts
+		// no file is opened.
+		s, err := stateOf(filepath.Join(dir, "c", attemptName(n)))
 		switch {
+		case errors.Is(err, fs.ErrNotExist): // pruned
+			continue
 		case err != nil:
 			return nil, err
-		case a == nil || a.State == Superseded:
+		case s == Superseded:
 			continue
-		case a.State.Terminal():
+		case s.Terminal():
 			return nil, nil
 		}
 		return Attempts(dir)
