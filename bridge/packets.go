@@ -36,10 +36,11 @@ type Packets struct {
 // NewPackets returns a Packer. The configuration is read when something needs
 // it, and only once.
 func NewPackets(home state.Home, getenv func(string) string) *Packets {
-	path := config.Path(getenv, getenv("HOME"), string(home))
 	return &Packets{
 		home: home, getenv: getenv,
-		config: sync.OnceValues(func() (*config.Config, []config.Problem) { return config.LoadTolerant(path) }),
+		config: sync.OnceValues(func() (*config.Config, []config.Problem) {
+			return config.LoadTolerant(config.Path(getenv, getenv("HOME"), string(home)))
+		}),
 	}
 }
 

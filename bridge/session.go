@@ -209,7 +209,11 @@ func numbers(dir string) ([]int, error) {
 	return all, nil
 }
 
-func attemptName(n int) string { return fmt.Sprintf("%04d", n) }
+// attemptName is an attempt's folder: its number with four digits or more.
+func attemptName(n int) string {
+	s := strconv.Itoa(n)
+	return "0000"[min(4, len(s)):] + s
+}
 
 // load reads one attempt. nil without an error: it was pruned.
 func load(dir string, n int) (*Attempt, error) {

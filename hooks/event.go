@@ -58,25 +58,13 @@ func Decode(c client.Client, doc []byte) (Event, error) {
 	}
 	e := Event{Client: c}
 	var prompt string
-	texts := map[string]*string{
-		"hook_event_name":     &e.Name,
-		"session_id":          &e.SessionID,
-		"transcript_path":     &e.TranscriptPath,
-		"cwd":                 &e.CWD,
-		"source":              &e.Source,
-		"trigger":             &e.Trigger,
-		"agent_id":            &e.AgentID,
-		"agent_type":          &e.AgentType,
-		"model":               &e.Model,
-		"permission_mode":     &e.PermissionMode,
-		"custom_instructions": &e.Instructions,
-		"prompt":              &prompt,
-	}
 	gjson.ParseBytes(doc).ForEach(func(key, value gjson.Result) bool {
 		if value.Type != gjson.String {
 			return true
 		}
-		if dst, ok := texts[key.Str]; ok {
+		if key.Str == "prompt" {
+			prompt = value.Str
+		} else if dst := e.text(key.Str); dst != nil {
 			*dst = value.Str
 		}
 		if key.Str == "turn_id" || key.Str == "prompt_id" && e.TurnID == "" {
@@ -90,6 +78,35 @@ func Decode(c client.Client, doc []byte) (Event, error) {
 		return e, ErrNoSession
 	}
 	return e, nil
+}
+
+// text is where a payload's field goes, nil for one that isn't known.
+func (e *Event) text(key string) *string {
+	switch key {
+	case "hook_event_name":
+		return &e.Name
+	case "session_id":
+		return &e.SessionID
+	case "transcript_path":
+		return &e.TranscriptPath
+	case "cwd":
+		return &e.CWD
+	case "source":
+		return &e.Source
+	case "trigger":
+		return &e.Trigger
+	case "agent_id":
+		return &e.AgentID
+	case "agent_type":
+		return &e.AgentType
+	case "model":
+		return &e.Model
+	case "permission_mode":
+		return &e.PermissionMode
+	case "custom_instructions":
+		return &e.Instructions
+	}
+	return nil
 }
 
 // writtenByClient tells a prompt that Claude Code submits in the user's name:
