@@ -1,11 +1,12 @@
 package hooks
 
 import (
+	"bytes"
+	"encoding/json"
 	"errors"
+	"fmt"
 	"path/filepath"
 	"strings"
-
-	"github.com/tidwall/gjson"
 
 	"github.com/reseat-dev/reseat/internal/client"
 )
@@ -53,26 +54,27 @@ var ErrNoSession = errors.New("the payload names no session_id")
 
 // Decode reads a payload of client c. Unknown fields are ignored.
 func Decode(c client.Client, doc []byte) (Event, error) {
-	if !gjson.ValidBytes(doc) {
-		return Event{}, errors.New("the payload isn't valid JSON")
+	var fields map[string]json.RawMessage
+	if err := json.Unmarshal(doc, &fields); err != nil {
+		return Event{}, fmt.Errorf("the payload can't be read: %w", err)
 	}
 	e := Event{Client: c}
-	var prompt string
-	gjson.ParseBytes(doc).ForEach(func(key, value gjson.Result) bool {
-		if value.Type != gjson.String {
-			return true
+	text := func(name string) (value string) {
+		if raw := fields[name]; len(raw) > 0 && raw[0] == '"' {
+			_ = json.Unmarshal(raw, &value) // valid: the whole document was
 		}
-		if key.Str == "prompt" {
-			prompt = value.Str
-		} else if dst := e.text(key.Str); dst != nil {
-			*dst = value.Str
+		return value
+	}
+	for name := range fields {
+		if dst := e.text(name); dst != nil {
+			*dst = text(name)
 		}
-		if key.Str == "turn_id" || key.Str == "prompt_id" && e.TurnID == "" {
-			e.TurnID = value.Str
-		}
-		e.HasPrompt = e.HasPrompt || key.Str == "prompt"
-		return true
-	})
+	}
+	if e.TurnID = text("turn_id"); e.TurnID == "" {
+		e.TurnID = text("prompt_id")
+	}
+	prompt := text("prompt")
+	e.HasPrompt = bytes.HasPrefix(fields["prompt"], []byte(`"`))
 	e.ClientPrompt = writtenByClient(prompt)
 	if strings.TrimSpace(e.SessionID) == "" {
 		return e, ErrNoSession

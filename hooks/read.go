@@ -74,7 +74,7 @@ func readObject(r io.Reader) ([]byte, error) {
 }
 
 // framer finds the end of the first JSON object in a stream. It doesn't
-// validate: gjson does that afterwards.
+// validate: Decode does that.
 type framer struct {
 	begin  int // where the object starts
 	seen   int // bytes fed before this call

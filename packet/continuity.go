@@ -8,8 +8,6 @@ import (
 	"io"
 	"time"
 
-	"github.com/tidwall/gjson"
-
 	"github.com/reseat-dev/reseat/internal/client"
 	"github.com/reseat-dev/reseat/packet/transcript"
 )
@@ -308,13 +306,13 @@ func encode(v any) ([]byte, error) {
 // DecodeContinuity reads continuity.json: of this format only, each key known
 // and given once.
 func DecodeContinuity(data []byte) (*Continuity, error) {
-	if !gjson.ValidBytes(data) {
+	if !json.Valid(data) {
 		return nil, errors.New("not a JSON document")
 	}
-	if format := gjson.GetBytes(data, "format"); format.Str != Format {
-		return nil, fmt.Errorf("format %q, this version knows %q", clip(format.String(), 60), Format)
+	if format := formatOf(data); format != Format {
+		return nil, fmt.Errorf("format %q, this version knows %q", clip(format, 60), Format)
 	}
-	if err := uniqueKeys(gjson.ParseBytes(data), "", 0); err != nil {
+	if err := uniqueKeys(data); err != nil {
 		return nil, err
 	}
 	dec := json.NewDecoder(bytes.NewReader(data))
@@ -328,48 +326,6 @@ func DecodeContinuity(data []byte) (*Continuity, error) {
 	}
 	c.normalise()
 	return c, nil
-}
-
-// uniqueKeys refuses what encoding/json would let pass: a key twice, or one in
-// other letters than ours, which are all lower case.
-func uniqueKeys(v gjson.Result, path string, depth int) error {
-	if depth > 32 {
-		return errors.New("nested too deep")
-	}
-	if !v.IsObject() && !v.IsArray() {
-		return nil
-	}
-	var err error
-	seen := make(map[string]bool)
-	object := v.IsObject()
-	v.ForEach(func(key, value gjson.Result) bool {
-		at := path
-		if object {
-			at = path + "/" + key.Str
-			switch {
-			case seen[key.Str]:
-				err = fmt.Errorf("key %q stands there twice", clip(at, 120))
-			case !lowerKey(key.Str):
-				err = fmt.Errorf("unknown key %q", clip(at, 120))
-			}
-			seen[key.Str] = true
-		}
-		if err == nil {
-			err = uniqueKeys(value, at, depth+1)
-		}
-		return err == nil
-	})
-	return err
-}
-
-func lowerKey(key string) bool {
-	for i := range len(key) {
-		b := key[i]
-		if (b < 'a' || b > 'z') && (b < '0' || b > '9') && b != '_' {
-			return false
-		}
-	}
-	return key != ""
 }
 
 // normalise makes absent lists empty ones and times UTC, so that the same

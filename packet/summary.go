@@ -1,6 +1,7 @@
 package packet
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -8,8 +9,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-
-	"github.com/tidwall/gjson"
 )
 
 // Summary is restore-summary.json, contract v0, in the contract's order. The
@@ -111,10 +110,10 @@ func (s *Summary) Encode() ([]byte, error) {
 // types of the contract; what the contract allows is Validate's matter. Keys of
 // nested objects that it doesn't know are passed over, as the contract has it.
 func DecodeSummary(data []byte) (*Summary, error) {
-	if !gjson.ValidBytes(data) {
+	if !json.Valid(data) {
 		return nil, errors.New("not a JSON document")
 	}
-	if !gjson.ParseBytes(data).IsObject() {
+	if bytes.TrimLeft(data, " \t\r\n")[0] != '{' {
 		return nil, errors.New("not a JSON object")
 	}
 	s := new(Summary)
