@@ -423,7 +423,7 @@ func TestCodexSubagentTakesNoDirectiveOfTheMainSession(t *testing.T) {
 func TestCodexPreCompactWithoutACompaction(t *testing.T) {
 	onEachCodex(t, func(t *testing.T, version string) {
 		c := installedCodex(t, version)
-		c.addHooks(t, codexHook{event: "PreCompact", command: `echo '{"continue":false,"stopReason":"not now"}'`, timeout: 5})
+		c.addHooks(t, codexHook{event: "PreCompact", command: `cat >/dev/null; echo '{"continue":false,"stopReason":"not now"}'`, timeout: 5})
 		app := startAppServer(t, c)
 		thread := app.start(c)
 		app.say(thread, "Begin.")

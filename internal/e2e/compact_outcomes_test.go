@@ -21,7 +21,7 @@ func (c *claude) blockWhile(t *testing.T) (file string) {
 	t.Helper()
 	file = c.Dir + "/block"
 	s := readSettings(t, c.home)
-	s.add("PreCompact", `test ! -e "$HOME/block" || { echo not now >&2; exit 2; }`, 10)
+	s.add("PreCompact", `cat >/dev/null; test ! -e "$HOME/block" || { echo not now >&2; exit 2; }`, 10)
 	s.Permissions = map[string][]string{}
 	s.write(t, c.home)
 	return file
@@ -177,7 +177,7 @@ func TestCodexOutcomesThroughTheDaemon(t *testing.T) {
 	t.Parallel()
 	c := newCodex(t, withDaemon)
 	block := c.Dir + "/block"
-	c.addHooks(t, codexHook{"PreCompact", `test -e "$HOME/block" && echo '{"continue":false,"stopReason":"not now"}'; exit 0`, 10})
+	c.addHooks(t, codexHook{"PreCompact", `cat >/dev/null; test -e "$HOME/block" && echo '{"continue":false,"stopReason":"not now"}'; exit 0`, 10})
 	term := c.startTerminal(t)
 	thread := c.exchange(t, term, "first words")
 	a := c.adapter(t)

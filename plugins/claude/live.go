@@ -54,9 +54,9 @@ func (w *work) throughPane(ctx context.Context, s live, p *pane.Pane) (plugins.R
 	}
 	path := w.transcriptOf(s.id, s.cwd)
 	from := sizeOf(path)
-	sentAt := w.now()
 	w.stage(plugins.StageSending, "pane "+p.Info().ID)
-	if stop := w.enter(ctx, p); stop != nil {
+	sent, stop := w.enter(ctx, p)
+	if stop != nil {
 		return *stop, nil
 	}
 	w.stage(plugins.StageSent, "")
@@ -65,7 +65,7 @@ func (w *work) throughPane(ctx context.Context, s live, p *pane.Pane) (plugins.R
 	}
 	ctx, cancel := context.WithTimeout(ctx, w.timeout())
 	defer cancel()
-	follow := follower{work: w, session: s, pane: p, path: path, from: from, sentAt: sentAt}
+	follow := follower{work: w, session: s, pane: p, path: path, from: from, sent: sent}
 	if w.compaction {
 		return follow.compaction(ctx), nil
 	}
@@ -110,7 +110,7 @@ func (w *work) look(ctx context.Context, s live, p *pane.Pane) (*obstacle, *plug
 	case plugins.StateUnknown:
 		return &obstacle{plugins.ReasonStateUnknown, "the client doesn't say what it is doing", now.state}, nil
 	}
-	view, err := p.Look(ctx)
+	view, err := p.Steady(ctx)
 	if err != nil {
 		reason := plugins.ReasonPaneGone
 		if !errors.Is(err, pane.ErrGone) {
@@ -175,39 +175,48 @@ func (w *work) again(s live) (live, proctable.Table, error) {
 // enter types the line, looks whether it stands in the input box, alone, and
 // only then presses Enter. What was begun is brought to its end: a host that
 // goes away must not leave half a line in a person's input box.
-func (w *work) enter(ctx context.Context, p *pane.Pane) *plugins.Result {
+func (w *work) enter(ctx context.Context, p *pane.Pane) (sent, *plugins.Result) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*settle)
 	defer cancel()
 	if err := p.Type(ctx, w.line); err != nil {
 		result := refused(plugins.Failed, plugins.ReasonPaneGone, fmt.Sprintf("typing: %v", err))
 		result.Sent = true
-		return &result
+		return sent{}, &result
 	}
 	deadline := w.now().Add(settle)
+	var before pane.View
 	for {
-		view, err := p.Look(ctx)
+		view, err := p.Steady(ctx)
 		if err != nil {
 			result := refused(plugins.Failed, plugins.ReasonPaneGone, fmt.Sprintf("typed, Enter not pressed: %v", err))
 			result.Sent = true
-			return &result
+			return sent{}, &result
 		}
 		if box := readPrompt(view); !view.InMode && box.found && showsTyped(box.text, w.line) {
+			before = view
 			break
 		}
 		if !w.now().Before(deadline) || ctx.Err() != nil {
 			result := refused(plugins.Failed, plugins.ReasonNotAtPrompt,
 				"typed, Enter not pressed: the input box doesn't show that line alone; what was typed may stand there")
 			result.Sent = true
-			return &result
+			return sent{}, &result
 		}
 		pause(ctx, poll/3)
 	}
+	entered := sent{at: w.now(), echo: echoPlace(before)}
 	if err := p.Enter(ctx); err != nil {
 		result := refused(plugins.Unknown, plugins.ReasonPaneGone, fmt.Sprintf("pressing Enter: %v", err))
 		result.Sent = true
-		return &result
+		return sent{}, &result
 	}
-	return nil
+	return entered, nil
+}
+
+// sent is how things stood when Enter was pressed.
+type sent struct {
+	at   time.Time
+	echo string // see echoPlace
 }
 
 // showsTyped compares what the input box shows with what was typed: wrapped at
@@ -229,7 +238,7 @@ type follower struct {
 	pane    *pane.Pane
 	path    string // of the transcript, "" while there is none
 	from    int64  // its size before
-	sentAt  time.Time
+	sent    sent
 	running bool
 }
 
@@ -286,21 +295,22 @@ func (f *follower) words(ctx context.Context) string {
 		}
 	}
 	now, _, err := f.again(f.session)
-	if err != nil || now.state != plugins.StateIdle || !now.changed.After(f.sentAt) {
+	if err != nil || now.state != plugins.StateIdle || !now.changed.After(f.sent.at) {
 		return ""
 	}
-	view, err := f.pane.Look(ctx)
+	view, err := f.pane.Steady(ctx)
 	if err != nil {
 		return ""
 	}
-	return freshEcho(view)
+	return freshEcho(view, f.sent.echo)
 }
 
 // freshEcho is what stands below the last /compact of a screen whose input box
-// took the line: while the line stands there the echo above is an older one's.
-func freshEcho(view pane.View) string {
+// took the line: while the line stands there, or the last /compact stands where
+// it stood before, the words are an older one's.
+func freshEcho(view pane.View, before string) string {
 	text := echoed(view)
-	if _, _, ok := judge(text); !ok || !readPrompt(view).empty() {
+	if _, _, ok := judge(text); !ok || !readPrompt(view).empty() || echoPlace(view) == before {
 		return ""
 	}
 	return text
@@ -317,7 +327,7 @@ func (f *follower) turn(ctx context.Context) plugins.Result {
 		if f.path == "" {
 			f.path = f.transcriptOf(f.session.id, f.session.cwd)
 		}
-		if f.answered(ctx) && gone == nil && now.state == plugins.StateIdle && !now.changed.Before(f.sentAt.Truncate(time.Millisecond)) {
+		if f.answered(ctx) && gone == nil && now.state == plugins.StateIdle && !now.changed.Before(f.sent.at.Truncate(time.Millisecond)) {
 			return plugins.Result{Outcome: plugins.Answered, Sent: true, State: plugins.StateIdle, Evidence: plugins.EvidenceCompletion}
 		}
 		if gone != nil {

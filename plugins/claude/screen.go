@@ -99,15 +99,37 @@ func isPlaceholder(r pane.Row) bool {
 
 func isBlank(r rune) bool { return r == ' ' || r == '\u00a0' }
 
+// echoRow is the row of the last "/compact" above the input box, -1 if there is
+// none.
+func echoRow(v pane.View) int {
+	at := -1
+	for y, r := range v.Rows {
+		if mark, rest, ok := cutMark(r); ok && mark != '!' && strings.HasPrefix(rest.String(), "/compact") && (y == 0 || !isRule(v.Rows[y-1])) {
+			at = y
+		}
+	}
+	return at
+}
+
+// echoPlace tells one screen's last "/compact" from another's: its row and what
+// stands above it, which a later one pushes up.
+func echoPlace(v pane.View) string {
+	at := echoRow(v)
+	if at < 0 {
+		return ""
+	}
+	var b strings.Builder
+	for _, r := range v.Rows[:at+1] {
+		b.WriteString(r.String())
+		b.WriteByte('\n')
+	}
+	return b.String()
+}
+
 // echoed is what the client printed below the last "/compact" of the screen, up
 // to the input box: "" while it printed nothing.
 func echoed(v pane.View) string {
-	from := -1
-	for y, r := range v.Rows {
-		if mark, rest, ok := cutMark(r); ok && mark != '!' && strings.HasPrefix(rest.String(), "/compact") && (y == 0 || !isRule(v.Rows[y-1])) {
-			from = y
-		}
-	}
+	from := echoRow(v)
 	if from < 0 {
 		return ""
 	}

@@ -62,15 +62,24 @@ func TestWhatACompactionPrintedIsFoundBelowIt(t *testing.T) {
 func TestAnOlderCompactionsWordsArentThisOnes(t *testing.T) {
 	older := []string{"❯ /compact keep", "  ⎿  Compaction blocked by PreCompact hook: [x]: not now"}
 	waiting := view(append(older, rule, "❯\u00a0/compact keep", rule)...)
-	if got := freshEcho(waiting); got != "" {
+	before := echoPlace(waiting)
+	if got := freshEcho(waiting, before); got != "" {
 		t.Errorf("the line still stands in the box, and %q counts", got)
 	}
+	emptied := view(append(older, rule, "❯\u00a0", rule)...)
+	if got := freshEcho(emptied, before); got != "" {
+		t.Errorf("the box was emptied, nothing new was printed, and %q counts", got)
+	}
+	again := view(append(older, "❯ /compact keep", older[1], rule, "❯\u00a0", rule)...)
+	if got := freshEcho(again, before); !strings.Contains(got, "blocked") {
+		t.Errorf("the same words a second time: got %q", got)
+	}
 	taken := view(append(older, "❯ /compact keep", rule, "❯\u00a0", rule)...)
-	if got := freshEcho(taken); got != "" {
+	if got := freshEcho(taken, before); got != "" {
 		t.Errorf("nothing was printed below the new one, and %q counts", got)
 	}
 	ended := view(append(older, "❯ /compact keep", "  ⎿  Compacted (ctrl+o to see full summary)", rule, "❯\u00a0", rule)...)
-	if got := freshEcho(ended); !strings.HasPrefix(got, "Compacted") {
+	if got := freshEcho(ended, before); !strings.HasPrefix(got, "Compacted") {
 		t.Errorf("got %q", got)
 	}
 }

@@ -77,7 +77,7 @@ func (w *work) lookPane(ctx context.Context, t thread, p *pane.Pane) (*obstacle,
 		result := refused(plugins.Failed, plugins.ReasonClientExited, fmt.Sprintf("process %d isn't there any more", t.by.PID))
 		return nil, &result
 	}
-	view, err := p.Look(ctx)
+	view, err := p.Steady(ctx)
 	if err != nil {
 		reason := plugins.ReasonPaneGone
 		if !errors.Is(err, pane.ErrGone) {

@@ -14,6 +14,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -144,6 +145,35 @@ func (p *Pane) Look(ctx context.Context) (View, error) {
 		return View{}, err
 	}
 	return p.parseLook(out)
+}
+
+// steadyAfter is how far apart two looks lie that have to show the same, and
+// steadyLooks how many are taken at most.
+const (
+	steadyAfter = 40 * time.Millisecond
+	steadyLooks = 12
+)
+
+// Steady looks until two looks in a row show the same screen: a client draws in
+// several writes, and between two of them a screen can show what nobody wrote.
+// What goes on moving, as a clock does, is returned as it was seen last.
+func (p *Pane) Steady(ctx context.Context) (View, error) {
+	last, err := p.Look(ctx)
+	for range steadyLooks {
+		if err != nil {
+			return View{}, err
+		}
+		select {
+		case <-ctx.Done():
+			return View{}, ctx.Err()
+		case <-time.After(steadyAfter):
+		}
+		before := last.Rows
+		if last, err = p.Look(ctx); err == nil && slices.EqualFunc(before, last.Rows, slices.Equal[Row]) {
+			break
+		}
+	}
+	return last, err
 }
 
 func (p *Pane) parseLook(out string) (View, error) {

@@ -3,6 +3,7 @@ package anthropic
 import (
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/reseat-dev/reseat/internal/stubmodel"
 )
@@ -40,11 +41,16 @@ type place struct {
 func NewBook() *Book {
 	return &Book{
 		places:   map[string]*place{},
-		summary:  stubmodel.Text("<analysis>Stub.</analysis>\n<summary>A stub's summary of the conversation.</summary>"),
+		summary:  stubmodel.Text("<analysis>Stub.</analysis>\n<summary>A stub's summary of the conversation.</summary>").After(summaryTime),
 		subagent: []stubmodel.Reply{stubmodel.Text("subagent done")},
 		rest:     stubmodel.Text("ok"),
 	}
 }
+
+// summaryTime is what a summary takes: a real model needs many seconds, in which
+// a client that writes its transcript behind its turns (2.1.197 does) writes
+// what is still missing. Nothing of a real session happens at once after it.
+const summaryTime = 500 * time.Millisecond
 
 // Turn adds a turn, known by text. Where two texts fit a prompt, the turn
 // added last is meant.
