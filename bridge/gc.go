@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/reseat-dev/reseat/internal/client"
+	"github.com/reseat-dev/reseat/internal/folder"
 )
 
 // Limits bound the state folder.
@@ -156,7 +157,7 @@ func (b *Bridge) GC(ctx context.Context, dry bool) ([]Removal, error) {
 		gone = append(gone, r)
 	}
 	b.emptyTrash(dry)
-	sessions, err := os.ReadDir(b.Home.Sessions())
+	sessions, err := folder.Names(b.Home.Sessions())
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
@@ -169,7 +170,7 @@ func (b *Bridge) GC(ctx context.Context, dry bool) ([]Removal, error) {
 		if ctx.Err() != nil {
 			return gone, ctx.Err()
 		}
-		dir := filepath.Join(b.Home.Sessions(), s.Name())
+		dir := filepath.Join(b.Home.Sessions(), s)
 		free, kept := candidates(dir, now)
 		total := len(free) + len(kept)
 		for _, a := range free {
@@ -190,7 +191,7 @@ func (b *Bridge) GC(ctx context.Context, dry bool) ([]Removal, error) {
 			b.sweep(dir, now)
 		}
 	}
-	sort.Slice(left, func(i, j int) bool { return left[i].when.Before(left[j].when) })
+	sort.SliceStable(left, func(i, j int) bool { return left[i].when.Before(left[j].when) })
 	for size := treeBytes(b.Home.Sessions()); len(left) > 0 && size > b.Packer.Limits().StateBytes && ctx.Err() == nil; left = left[1:] {
 		size -= treeBytes(left[0].a.Dir)
 		remove(left[0].a.Dir, "the state is larger than its limit", b.discard)
@@ -210,29 +211,29 @@ func (b *Bridge) emptyTrash(dry bool) {
 	if dry {
 		return
 	}
-	entries, err := os.ReadDir(b.Home.Trash())
+	entries, err := folder.Names(b.Home.Trash())
 	if err != nil {
 		return
 	}
 	for _, e := range entries {
-		b.disk.remove(filepath.Join(b.Home.Trash(), e.Name()))
+		b.disk.remove(filepath.Join(b.Home.Trash(), e))
 	}
 }
 
 // gcReceipts removes whole days, oldest first, and never today's.
 func (b *Bridge) gcReceipts(now time.Time, remove func(path, reason string, act func(string) error)) {
-	days, err := os.ReadDir(b.Home.Receipts())
+	days, err := folder.Names(b.Home.Receipts())
 	if err != nil {
 		return
 	}
 	today := now.UTC().Format(time.DateOnly)
 	total := treeBytes(b.Home.Receipts())
 	for _, d := range days {
-		day, ok := strings.CutSuffix(d.Name(), ".jsonl")
+		day, ok := strings.CutSuffix(d, ".jsonl")
 		if !ok || day >= today {
 			continue
 		}
-		path := filepath.Join(b.Home.Receipts(), d.Name())
+		path := filepath.Join(b.Home.Receipts(), d)
 		when, err := time.Parse(time.DateOnly, day[:min(len(day), len(time.DateOnly))])
 		switch {
 		case err == nil && now.Sub(when) > b.Packer.Limits().MaxAge+24*time.Hour:
@@ -248,7 +249,7 @@ func (b *Bridge) gcReceipts(now time.Time, remove func(path, reason string, act 
 // Purge removes all that is known of the sessions that match, their receipts
 // aside.
 func (b *Bridge) Purge(match func(About) bool, dry bool) ([]Removal, error) {
-	sessions, err := os.ReadDir(b.Home.Sessions())
+	sessions, err := folder.Names(b.Home.Sessions())
 	if err != nil {
 		if errors.Is(err, fs.ErrNotExist) {
 			return nil, nil
@@ -258,7 +259,7 @@ func (b *Bridge) Purge(match func(About) bool, dry bool) ([]Removal, error) {
 	var gone []Removal
 	var faults error
 	for _, s := range sessions {
-		dir := filepath.Join(b.Home.Sessions(), s.Name())
+		dir := filepath.Join(b.Home.Sessions(), s)
 		about, err := ReadAbout(dir)
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			faults = errors.Join(faults, err)
@@ -281,14 +282,14 @@ func (b *Bridge) Purge(match func(About) bool, dry bool) ([]Removal, error) {
 
 // PurgeReceipts removes all receipts.
 func (b *Bridge) PurgeReceipts(dry bool) ([]Removal, error) {
-	days, err := os.ReadDir(b.Home.Receipts())
+	days, err := folder.Names(b.Home.Receipts())
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
 	var gone []Removal
 	var faults error
 	for _, d := range days {
-		path := filepath.Join(b.Home.Receipts(), d.Name())
+		path := filepath.Join(b.Home.Receipts(), d)
 		r := Removal{Path: path, Bytes: treeBytes(path), Reason: "purged"}
 		if !dry {
 			if err := b.disk.remove(path); err != nil {
@@ -327,13 +328,16 @@ func olderThan(path string, now time.Time, age time.Duration) bool {
 // treeBytes adds up the sizes of all files below path; what can't be read
 // counts nothing.
 func treeBytes(path string) (total int64) {
-	filepath.WalkDir(path, func(_ string, d fs.DirEntry, err error) error {
-		if err == nil && d.Type().IsRegular() {
-			if info, err := d.Info(); err == nil {
-				total += info.Size()
-			}
+	info, err := os.Lstat(path)
+	switch {
+	case err != nil:
+	case info.Mode().IsRegular():
+		return info.Size()
+	case info.IsDir():
+		names, _ := folder.Names(path)
+		for _, name := range names {
+			total += treeBytes(filepath.Join(path, name))
 		}
-		return nil
-	})
+	}
 	return total
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/reseat-dev/reseat/internal/client"
 	"github.com/reseat-dev/reseat/internal/durable"
+	"github.com/reseat-dev/reseat/internal/folder"
 	"github.com/reseat-dev/reseat/internal/state"
 )
 
@@ -69,10 +70,10 @@ func (b *Bridge) On(s Switch) (was bool, err error) {
 
 // Switches lists what is switched off, in words.
 func (b *Bridge) Switches() []string {
-	entries, _ := os.ReadDir(b.Home.Off())
+	names, _ := folder.Names(b.Home.Off())
 	var all []string
-	for _, e := range entries {
-		data, err := os.ReadFile(filepath.Join(b.Home.Off(), e.Name()))
+	for _, e := range names {
+		data, err := os.ReadFile(filepath.Join(b.Home.Off(), e))
 		if err == nil {
 			all = append(all, strings.TrimSpace(string(data)))
 		}
@@ -84,13 +85,13 @@ func (b *Bridge) Switches() []string {
 // switchedOff says why the session is off by our own state, "" if it isn't.
 // One look at the folder off/ settles it for everybody who never used it.
 func switchedOff(home state.Home, c client.Client, session, seat, cwd string) string {
-	entries, err := os.ReadDir(home.Off())
-	if err != nil || len(entries) == 0 {
+	names, err := folder.Names(home.Off())
+	if err != nil || len(names) == 0 {
 		return ""
 	}
 	has := func(s Switch) bool {
 		name := filepath.Base(s.file(home))
-		return slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return e.Name() == name })
+		return slices.Contains(names, name)
 	}
 	switch {
 	case has(Switch{}):

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/reseat-dev/reseat/internal/client"
+	"github.com/reseat-dev/reseat/internal/folder"
 	"github.com/reseat-dev/reseat/packet/transcript"
 )
 
@@ -192,7 +193,7 @@ func readJSON(path string, into any) error {
 // numbers lists the attempts of the session in dir, newest first. A session
 // without any gives none and no error.
 func numbers(dir string) ([]int, error) {
-	entries, err := os.ReadDir(filepath.Join(dir, "c"))
+	names, err := folder.Names(filepath.Join(dir, "c"))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
@@ -200,12 +201,12 @@ func numbers(dir string) ([]int, error) {
 		return nil, fmt.Errorf("listing attempts: %w", err)
 	}
 	var all []int
-	for _, e := range entries {
-		if n, err := strconv.Atoi(e.Name()); err == nil && n > 0 && attemptName(n) == e.Name() {
+	for _, name := range names {
+		if n, err := strconv.Atoi(name); err == nil && n > 0 && attemptName(n) == name {
 			all = append(all, n)
 		}
 	}
-	sort.Sort(sort.Reverse(sort.IntSlice(all)))
+	sort.SliceStable(all, func(i, j int) bool { return all[i] > all[j] })
 	return all, nil
 }
 

@@ -6,6 +6,8 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path/filepath"
+	"syscall"
 )
 
 // maxInMemory is how much of a packet's file is read into memory: more than any
@@ -27,7 +29,6 @@ func Open(dir string) (*Opened, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer f.close()
 	o := &Opened{Dir: dir, FullBytes: -1}
 	data, err := f.read(SummaryFile)
 	if err != nil {
@@ -41,7 +42,7 @@ func Open(dir string) (*Opened, error) {
 	case err != nil:
 		return nil, err
 	}
-	if info, err := f.root.Lstat(FullFile); err == nil {
+	if info, err := f.lstat(FullFile); err == nil {
 		o.FullBytes = info.Size()
 	}
 	return o, nil
@@ -54,7 +55,6 @@ func ReadContinuity(dir string) (*Continuity, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer f.close()
 	return f.continuity()
 }
 
@@ -67,27 +67,26 @@ func (o *Opened) read(name string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	defer f.close()
 	data, err := f.read(name)
 	return string(data), err
 }
 
-// folder is a packet's folder. Nothing outside it is ever opened, whatever
-// links lie in it.
-type folder struct {
-	dir  string
-	root *os.Root
-}
+// folder is a packet's folder. Only what lies directly in it, and is no link, is
+// ever opened.
+type folder struct{ dir string }
 
 func openFolder(dir string) (folder, error) {
-	root, err := os.OpenRoot(dir)
+	info, err := os.Stat(dir)
+	if err == nil && !info.IsDir() {
+		err = &fs.PathError{Op: "open", Path: dir, Err: syscall.ENOTDIR}
+	}
 	if err != nil {
 		return folder{}, fmt.Errorf("opening packet %q: %w", dir, err)
 	}
-	return folder{dir, root}, nil
+	return folder{dir}, nil
 }
 
-func (f folder) close() { _ = f.root.Close() }
+func (f folder) lstat(name string) (fs.FileInfo, error) { return os.Lstat(filepath.Join(f.dir, name)) }
 
 func (f folder) wrap(name string, err error) error {
 	return fmt.Errorf("reading packet %q: %s: %w", f.dir, name, err)
@@ -98,14 +97,17 @@ var errNotFile = errors.New("not a regular file")
 
 // open opens a regular file of the packet.
 func (f folder) open(name string) (*os.File, fs.FileInfo, error) {
-	info, err := f.root.Lstat(name)
+	if filepath.Base(name) != name {
+		return nil, nil, f.wrap(name, errNotFile)
+	}
+	info, err := f.lstat(name)
 	if err != nil {
 		return nil, nil, f.wrap(name, err)
 	}
 	if !info.Mode().IsRegular() {
 		return nil, nil, f.wrap(name, errNotFile)
 	}
-	file, err := f.root.Open(name)
+	file, err := os.Open(filepath.Join(f.dir, name))
 	if err != nil {
 		return nil, nil, f.wrap(name, err)
 	}

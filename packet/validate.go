@@ -94,7 +94,6 @@ func (c *checker) run(dir string) {
 		c.add("", dir, "must be a readable folder")
 		return
 	}
-	defer f.close()
 	c.folder = f
 
 	if data, ok := c.readable(SummaryFile); ok {
@@ -235,7 +234,7 @@ func inside(path string) bool {
 // parity holds full_transcript and its file together, both ways.
 func (c *checker) parity() {
 	_, said := c.raw["full_transcript"]
-	_, err := c.folder.root.Lstat(FullFile)
+	_, err := c.folder.lstat(FullFile)
 	there := err == nil
 	switch {
 	case said && !there:
@@ -458,7 +457,7 @@ func (c *checker) checksums() {
 		}
 	}
 	for _, name := range []string{InstructionsFile, LatestFile, TouchedFile, SummaryFile, FullFile} {
-		if _, err := c.folder.root.Lstat(name); err == nil && !sums[name] {
+		if _, err := c.folder.lstat(name); err == nil && !sums[name] {
 			c.add(in("/checksums"), name, "must cover "+name)
 		}
 	}
@@ -477,7 +476,7 @@ func (c *checker) hash(name string) (int64, string, error) {
 
 // pageSize holds what must be read to its bound.
 func (c *checker) pageSize() {
-	if info, err := c.folder.root.Lstat(InstructionsFile); err == nil && info.Size() > MustRead {
+	if info, err := c.folder.lstat(InstructionsFile); err == nil && info.Size() > MustRead {
 		c.add(InstructionsFile, info.Size(), fmt.Sprintf("must have at most %d bytes", MustRead))
 	}
 }

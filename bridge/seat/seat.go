@@ -22,6 +22,7 @@ import (
 
 	"github.com/reseat-dev/reseat/internal/client"
 	"github.com/reseat-dev/reseat/internal/durable"
+	"github.com/reseat-dev/reseat/internal/folder"
 	"github.com/reseat-dev/reseat/internal/state"
 )
 
@@ -112,7 +113,7 @@ func Load(home state.Home, address string) (Seat, error) {
 
 // List reads all seats, by address.
 func List(home state.Home) ([]Seat, error) {
-	entries, err := os.ReadDir(home.Seats())
+	names, err := folder.Names(home.Seats())
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
@@ -121,21 +122,21 @@ func List(home state.Home) ([]Seat, error) {
 	}
 	var all []Seat
 	var faults error
-	for _, e := range entries {
-		data, err := os.ReadFile(filepath.Join(home.Seats(), e.Name()))
+	for _, name := range names {
+		data, err := os.ReadFile(filepath.Join(home.Seats(), name))
 		var s Seat
-		if err == nil && strings.HasSuffix(e.Name(), ".json") {
+		if err == nil && strings.HasSuffix(name, ".json") {
 			err = json.Unmarshal(data, &s)
 		}
 		if err != nil {
-			faults = errors.Join(faults, fmt.Errorf("reading %q: %w", e.Name(), err))
+			faults = errors.Join(faults, fmt.Errorf("reading %q: %w", name, err))
 			continue
 		}
 		if s.Address != "" {
 			all = append(all, s)
 		}
 	}
-	sort.Slice(all, func(i, j int) bool { return all[i].Address < all[j].Address })
+	sort.SliceStable(all, func(i, j int) bool { return all[i].Address < all[j].Address })
 	return all, faults
 }
 

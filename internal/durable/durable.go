@@ -24,6 +24,8 @@ import (
 	"time"
 
 	"github.com/natefinch/atomic"
+
+	"github.com/reseat-dev/reseat/internal/folder"
 )
 
 // tempSuffix ends the name of every temporary file of this package, so that
@@ -139,21 +141,22 @@ func Sweep(dir string, age time.Duration) error {
 // sweep removes this package's temporary files in dir that were last written
 // before the time given; base, if not empty, limits it to those of one file.
 func sweep(dir, base string, before time.Time) error {
-	entries, err := os.ReadDir(dir)
+	names, err := folder.Names(dir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return wrap("sweeping", dir, err)
 	}
 	var errs []error
-	for _, entry := range entries {
-		of, ok := tempOf(entry.Name())
-		if !ok || (base != "" && of != shortened(base)) || !entry.Type().IsRegular() {
+	for _, name := range names {
+		of, ok := tempOf(name)
+		if !ok || (base != "" && of != shortened(base)) {
 			continue
 		}
-		info, err := entry.Info()
-		if err != nil || !info.ModTime().Before(before) {
+		path := filepath.Join(dir, name)
+		info, err := os.Lstat(path)
+		if err != nil || !info.Mode().IsRegular() || !info.ModTime().Before(before) {
 			continue // gone already, or perhaps still being written
 		}
-		if err := os.Remove(filepath.Join(dir, entry.Name())); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			errs = append(errs, wrap("sweeping", dir, err))
 		}
 	}

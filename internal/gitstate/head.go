@@ -1,7 +1,7 @@
 package gitstate
 
 import (
-	"bufio"
+	"bytes"
 	"errors"
 	"io"
 	"io/fs"
@@ -160,15 +160,20 @@ func packed(common, ref string) (string, error) {
 		return "", errors.New("packed-refs can't be read")
 	}
 	defer f.Close()
-	lines := bufio.NewScanner(io.LimitReader(f, maxPacked))
-	for lines.Scan() {
-		id, name, ok := strings.Cut(lines.Text(), " ")
+	info, err := f.Stat()
+	if err != nil {
+		return "", errors.New("packed-refs can't be read")
+	}
+	data := make([]byte, min(info.Size(), maxPacked))
+	n, err := io.ReadFull(f, data)
+	if err != nil && !errors.Is(err, io.ErrUnexpectedEOF) && !errors.Is(err, io.EOF) {
+		return "", errors.New("packed-refs can't be read")
+	}
+	for line := range bytes.Lines(data[:n]) {
+		id, name, ok := strings.Cut(string(bytes.TrimRight(line, "\r\n")), " ")
 		if ok && name == ref && isObjectID(id) {
 			return id, nil
 		}
-	}
-	if lines.Err() != nil {
-		return "", errors.New("packed-refs can't be read")
 	}
 	return "", nil
 }

@@ -184,7 +184,7 @@ func (r *Redactor) user(found []Match, s string) []Match {
 // second redaction can't nibble at the first. What is nothing but markers is
 // no match.
 func (r *Redactor) settle(s string, found []Match) []Match {
-	sort.Sort(byStart(found))
+	sort.Stable(byStart(found))
 	marks := markers(s)
 	out := found[:0]
 	for _, m := range found {

@@ -274,7 +274,7 @@ func (b *builder) finish() {
 	for _, f := range b.files {
 		files = append(files, f)
 	}
-	sort.Slice(files, func(i, j int) bool {
+	sort.SliceStable(files, func(i, j int) bool {
 		x, y := files[i], files[j]
 		return cmp.Or(y.Edits-x.Edits, y.Reads-x.Reads, strings.Compare(x.Path, y.Path)) < 0
 	})

@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+
+	"github.com/reseat-dev/reseat/internal/folder"
 )
 
 // Bounds of the search for a fork's parents.
@@ -110,15 +112,14 @@ func sessionsDir(path string) string {
 }
 
 func rolloutIn(dir, suffix string, left *int) string {
-	entries, err := os.ReadDir(dir)
+	names, err := folder.Names(dir)
 	if err != nil {
 		return ""
 	}
-	for _, e := range entries {
+	for _, name := range names {
 		if *left--; *left < 0 {
 			return ""
 		}
-		name := e.Name()
 		if before, ok := strings.CutSuffix(name, suffix); ok && strings.HasPrefix(before, "rollout-") && (before[len(before)-1] == '-' || before[len(before)-1] == '_') {
 			return filepath.Join(dir, name)
 		}
@@ -130,18 +131,16 @@ func rolloutBelow(dir, suffix string, depth int, left *int) string {
 	if depth == 0 {
 		return rolloutIn(dir, suffix, left)
 	}
-	entries, err := os.ReadDir(dir)
+	names, err := folder.Names(dir)
 	if err != nil {
 		return ""
 	}
-	for i := len(entries) - 1; i >= 0; i-- {
+	for i := len(names) - 1; i >= 0; i-- {
 		if *left--; *left < 0 {
 			return ""
 		}
-		if entries[i].IsDir() {
-			if p := rolloutBelow(filepath.Join(dir, entries[i].Name()), suffix, depth-1, left); p != "" {
-				return p
-			}
+		if p := rolloutBelow(filepath.Join(dir, names[i]), suffix, depth-1, left); p != "" {
+			return p
 		}
 	}
 	return ""

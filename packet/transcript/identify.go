@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/reseat-dev/reseat/internal/client"
+	"github.com/reseat-dev/reseat/internal/folder"
 )
 
 const (
@@ -265,15 +266,16 @@ func newerThan(base string, last, modified time.Time) bool {
 	if last.IsZero() {
 		last = modified
 	}
-	entries, err := os.ReadDir(filepath.Join(base, "subagents"))
+	dir := filepath.Join(base, "subagents")
+	names, err := folder.Names(dir)
 	if err != nil {
 		return false
 	}
-	for _, e := range entries {
-		if !strings.HasSuffix(e.Name(), ".jsonl") {
+	for _, name := range names {
+		if !strings.HasSuffix(name, ".jsonl") {
 			continue
 		}
-		if info, err := e.Info(); err == nil && info.ModTime().After(last) {
+		if info, err := os.Lstat(filepath.Join(dir, name)); err == nil && info.ModTime().After(last) {
 			return true
 		}
 	}
