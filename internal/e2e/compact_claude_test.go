@@ -22,10 +22,24 @@ func (c *claude) exchange(t *testing.T, term *terminal, prompt string) string {
 	t.Helper()
 	term.enter(prompt)
 	session := waitAsked(t, c.stub, prompt).SessionID
+	// Until the answer is on disk an "idle" may be the one from before the turn.
+	eventually(t, time.Minute, "the answer to "+prompt, func() bool { return c.answered(t, session, prompt) })
 	eventually(t, time.Minute, "idle after "+prompt, func() bool {
 		return c.status(t, session) == "idle" && strings.Contains(term.screen(), "❯")
 	})
 	return session
+}
+
+// answered reports whether the transcript holds an answer behind the prompt.
+func (c *claude) answered(t *testing.T, session, prompt string) bool {
+	t.Helper()
+	found, err := filepath.Glob(filepath.Join(c.Dir, ".claude", "projects", "*", session+".jsonl"))
+	if err != nil || len(found) != 1 {
+		return false
+	}
+	text := readFile(t, found[0])
+	at := strings.LastIndex(text, prompt)
+	return at >= 0 && strings.Contains(text[at:], `"type":"assistant"`)
 }
 
 // status is what the client says of a session that it has open.
