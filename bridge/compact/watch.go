@@ -88,10 +88,7 @@ var ErrWatching = errors.New("another watcher is at work")
 // Once looks at every seat once and compacts those that are due, one after the
 // other. It is what a timer calls; Watch calls it again and again.
 func (w *Watcher) Once(ctx context.Context) error {
-	unlock, err := lockFile(w.Home, "watch.lock")
-	if errors.Is(err, errLocked) {
-		return ErrWatching
-	}
+	unlock, err := lockWatch(w.Home)
 	if err != nil {
 		return err
 	}
@@ -102,10 +99,7 @@ func (w *Watcher) Once(ctx context.Context) error {
 // Watch works until the context ends. A round that fails is told and tried
 // again.
 func (w *Watcher) Watch(ctx context.Context, every time.Duration, failed func(error)) error {
-	unlock, err := lockFile(w.Home, "watch.lock")
-	if errors.Is(err, errLocked) {
-		return ErrWatching
-	}
+	unlock, err := lockWatch(w.Home)
 	if err != nil {
 		return err
 	}

@@ -7,9 +7,11 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/reseat-dev/reseat/bridge/compact"
 	"github.com/reseat-dev/reseat/installer"
 	"github.com/reseat-dev/reseat/installer/doctor"
 	"github.com/reseat-dev/reseat/internal/client"
+	"github.com/reseat-dev/reseat/internal/state"
 )
 
 func doctorCommand() command {
@@ -46,7 +48,7 @@ func (c *call) doctor(ctx context.Context, o installer.Options, live, all, asJSO
 			}
 		}})
 	} else {
-		r = doctor.Check(ctx, doctor.Options{Install: o, Now: time.Now})
+		r = doctor.Check(ctx, doctor.Options{Install: o, Now: time.Now, Watchers: watchers(o.State)})
 	}
 	if asJSON {
 		c.json(r)
@@ -56,4 +58,13 @@ func (c *call) doctor(ctx context.Context, o installer.Options, live, all, asJSO
 		return c.fail(exitUnknown, err, "")
 	}
 	return r.ExitCode()
+}
+
+// watchers is the watcher that is at work on this state, if there is one.
+func watchers(home state.Home) map[string]string {
+	pid, number, running := compact.Watching(home)
+	if !running || number == "" {
+		return nil
+	}
+	return map[string]string{fmt.Sprintf("the running watcher (process %d)", pid): number}
 }

@@ -103,6 +103,9 @@ func (t *trip) run() error {
 			return fmt.Errorf("the hook of %s printed %.200q instead of nothing", event, out)
 		}
 	}
+	if len(t.packets()) == 0 { // the delivery would make one now, and hide it
+		return errors.New("the hook of PreCompact kept no packet")
+	}
 	if t.client == client.Codex {
 		if err := t.compacted(); err != nil {
 			return err
@@ -149,8 +152,8 @@ func (t *trip) compacted() error {
 
 // packet finds and lists the packet that the directive speaks of.
 func (t *trip) packet() error {
-	found, err := filepath.Glob(filepath.Join(t.home, "state", "s", "*", "c", "*", "packet"))
-	if err != nil || len(found) != 1 {
+	found := t.packets()
+	if len(found) != 1 {
 		return fmt.Errorf("%d packets were written instead of one", len(found))
 	}
 	t.result.Packet = found[0]
@@ -169,6 +172,15 @@ func (t *trip) packet() error {
 		t.result.Files = append(t.result.Files, fmt.Sprintf("%-24s %7d bytes", e.Name(), info.Size()))
 	}
 	return nil
+}
+
+// packets lists the packets that were kept.
+func (t *trip) packets() []string {
+	found, err := filepath.Glob(filepath.Join(t.home, "state", "s", "*", "c", "*", "packet"))
+	if err != nil {
+		panic(err) // the pattern is ours
+	}
+	return found
 }
 
 // hook runs one hook as the client would and returns what it printed.
