@@ -134,10 +134,7 @@ func (p *Packets) input(ctx context.Context, j Job, story *transcript.Story) (pa
 	red, err := redact.New(redact.Options{Patterns: cfg.Redact.Patterns, LeaveOut: cfg.Redact.LeaveOutPaths, Exempt: cfg.Redact.Exempt, Home: p.getenv("HOME")})
 	if err != nil {
 		// A pattern that can't be used must not let a secret through unsaid.
-		caveats = append(caveats, err.Error())
-		if red, err = redact.New(redact.Options{}); err != nil {
-			return packet.Input{}, nil, err
-		}
+		caveats = append(caveats, strings.ReplaceAll(err.Error(), "\n", "; "))
 	}
 	cwd := firstOf(j.Event.CWD, story.Identity.CWD)
 	declared := Declared(cfg, j.Seat, cwd)

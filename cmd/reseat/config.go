@@ -13,6 +13,7 @@ import (
 	"github.com/reseat-dev/reseat/hooks"
 	"github.com/reseat-dev/reseat/internal/config"
 	"github.com/reseat-dev/reseat/internal/version"
+	"github.com/reseat-dev/reseat/packet/redact"
 )
 
 // noVersion: a command runs outside a client.
@@ -47,6 +48,9 @@ func (c *call) config(effective, path bool) int {
 	cfg, err := config.Load(file)
 	if err != nil {
 		return c.failConfig(err)
+	}
+	if _, err := redact.New(redact.Options{Patterns: cfg.Redact.Patterns, LeaveOut: cfg.Redact.LeaveOutPaths}); err != nil {
+		return c.fail(exitNo, fmt.Errorf("reading %q: %w", file, err), "mend it under [redact]; until then packets are made without it, and say so")
 	}
 	c.printf("# from %s\n", file)
 	if err := cfg.Effective(c.stdout); err != nil {

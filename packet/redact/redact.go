@@ -21,6 +21,7 @@
 package redact
 
 import (
+	"errors"
 	"fmt"
 	"sort"
 	"strings"
@@ -57,21 +58,25 @@ type Redactor struct {
 	exempt   map[string]bool
 }
 
-// New makes a Redactor. It fails on a pattern or glob that can't be parsed and
-// says which. Patterns are compiled only here and only if there are any.
+// New makes a Redactor. A pattern or glob that can't be parsed is an error that
+// says which; the Redactor then does without it, and is never nil. Patterns are
+// compiled only here and only if there are any.
 func New(o Options) (*Redactor, error) {
 	r := &Redactor{}
+	var faults []error
 	for _, p := range o.Patterns {
 		c, err := compilePattern(p)
 		if err != nil {
-			return nil, fmt.Errorf("redaction pattern %q: %w", p, err)
+			faults = append(faults, fmt.Errorf("redaction pattern %q: %w", p, err))
+			continue
 		}
 		r.patterns = append(r.patterns, c)
 	}
 	for _, p := range o.LeaveOut {
 		g, err := parseGlob(p, o.Home)
 		if err != nil {
-			return nil, fmt.Errorf("path to leave out %q: %w", p, err)
+			faults = append(faults, fmt.Errorf("path to leave out %q: %w", p, err))
+			continue
 		}
 		r.leaveOut = append(r.leaveOut, g)
 	}
@@ -81,7 +86,7 @@ func New(o Options) (*Redactor, error) {
 		}
 		r.exempt[s] = true
 	}
-	return r, nil
+	return r, errors.Join(faults...)
 }
 
 // passes bounds how often a text is scanned again after a replacement. One more

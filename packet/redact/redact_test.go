@@ -112,8 +112,12 @@ func TestPatternThatMatchesEverythingEnds(t *testing.T) {
 }
 
 func TestNewNamesTheFaultyPatternOrGlob(t *testing.T) {
-	if _, err := New(Options{Patterns: []string{`ok`, `(`}}); err == nil || !strings.Contains(err.Error(), `redaction pattern "("`) {
+	r, err := New(Options{Patterns: []string{`(`, `hidden-[0-9]+`}, LeaveOut: []string{"a[", "*.pem"}})
+	if err == nil || !strings.Contains(err.Error(), `redaction pattern "("`) || !strings.Contains(err.Error(), `leave out "a["`) {
 		t.Errorf("got %v", err)
+	}
+	if got, n := r.Text("a hidden-77 thing"); n != 1 || strings.Contains(got, "77") {
+		t.Errorf("one bad pattern took a good one with it: %q", got)
 	}
 	for _, g := range []string{"a[", "", "/", "x/[b"} {
 		if _, err := New(Options{LeaveOut: []string{g}}); err == nil || !strings.Contains(err.Error(), "path to leave out") {
