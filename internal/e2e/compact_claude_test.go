@@ -37,9 +37,18 @@ func (c *claude) answered(t *testing.T, session, prompt string) bool {
 	if err != nil || len(found) != 1 {
 		return false
 	}
-	text := readFile(t, found[0])
-	at := strings.LastIndex(text, prompt)
-	return at >= 0 && strings.Contains(text[at:], `"type":"assistant"`)
+	asked := false
+	for _, r := range readRecords(readFile(t, found[0])) {
+		switch r.Get("type").String() {
+		case "user":
+			asked = asked || strings.Contains(r.Get("message.content").Raw, prompt)
+		case "assistant":
+			if asked {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // status is what the client says of a session that it has open.
