@@ -1,6 +1,7 @@
 package installer
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/reseat-dev/reseat/internal/client"
@@ -14,6 +15,12 @@ type Wanted struct {
 	Rule string
 	// OldRule is the one that an earlier install put there, if another.
 	OldRule string
+	// StatusLine is our status line's command; empty leaves what is there.
+	StatusLine string
+	// NoStatusLine takes our status line out; OldStatusLine is then how the
+	// user's own command was spelled (Undo.StatusLine).
+	NoStatusLine  bool
+	OldStatusLine string
 	// File is the path under which Codex knows this configuration: its approvals
 	// go by it. Empty for Claude Code.
 	File string
@@ -63,6 +70,9 @@ type Undo struct {
 	Inside map[string]string `json:"inside,omitempty"`
 	// Rule is the read permission that was added; empty if it was there before.
 	Rule string `json:"rule,omitempty"`
+	// StatusLine is the user's own status-line command as it stood, a JSON string
+	// with its quotes; empty if ours isn't before one.
+	StatusLine string `json:"status_line,omitempty"`
 	// Unended: the last line of a config.toml had no line end.
 	Unended bool `json:"unended,omitempty"`
 	// Keys are the approvals that were written, by their hash.
@@ -78,6 +88,7 @@ func (u Undo) and(later Undo) Undo {
 	if later.Rule != "" {
 		sum.Rule = later.Rule
 	}
+	sum.StatusLine = cmp.Or(later.StatusLine, u.StatusLine)
 	sum.Made = slices.Concat(u.Made, later.Made)
 	slices.Sort(sum.Made)
 	sum.Made = slices.Compact(sum.Made)
@@ -104,6 +115,13 @@ func (u *Undo) inside(path string) string {
 		return ""
 	}
 	return u.Inside[path]
+}
+
+func (u *Undo) statusLine() string {
+	if u == nil {
+		return ""
+	}
+	return u.StatusLine
 }
 
 // An Edit is the outcome of a pure edit function.

@@ -1,6 +1,7 @@
 package installer
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -33,6 +34,9 @@ type Options struct {
 	Getenv func(string) string
 	// NoAllowRead leaves out the read permission for our packets.
 	NoAllowRead bool
+	// StatusLine puts our status line before the user's own, in Claude Code;
+	// NoStatusLine takes it out again. Without either it stays as it is.
+	StatusLine, NoStatusLine bool
 	// TrustHooks writes Codex's approval for our hooks.
 	TrustHooks bool
 	// Codex is a codex program to check keys and hashes with before they are
@@ -154,6 +158,14 @@ func (o Options) wanted(c client.Client, scope Scope) (Wanted, error) {
 			w.Rule = ""
 		}
 	}
+	if c == client.Claude {
+		w.NoStatusLine = o.NoStatusLine
+		if o.StatusLine {
+			line, err := p.StatusLine()
+			w.StatusLine = line
+			return w, err
+		}
+	}
 	return w, nil
 }
 
@@ -184,17 +196,38 @@ func slashed(path string) string {
 	return path
 }
 
+// checkStatusLine refuses a status line where there can't be one of ours.
+func (o Options) checkStatusLine() error {
+	switch {
+	case !o.StatusLine:
+		return nil
+	case o.NoStatusLine:
+		return errors.New("a status line can't be put in and taken out at once")
+	case runtime.GOOS == "windows":
+		return errors.New("the status line needs /bin/sh, which Windows hasn't got")
+	case o.scope() == Project:
+		return errors.New("the status line names programs of this machine, which have no place in a committed file: use scope user or local")
+	case !contains(o.clients(), client.Claude):
+		return errors.New("only Claude Code has a status line to chain")
+	}
+	return nil
+}
+
 // checkPrograms refuses to install commands that can't run.
 func (o Options) checkPrograms() error {
 	if o.scope() == Project {
 		return nil
 	}
-	for _, program := range []string{Precompact, Directive} {
+	programs := []string{Precompact, Directive}
+	if o.StatusLine {
+		programs = append(programs, Operator)
+	}
+	for _, program := range programs {
 		if runtime.GOOS == "windows" {
 			program += ".exe"
 		}
 		if err := runnable(filepath.Join(o.Programs, program)); err != nil {
-			return fmt.Errorf("the hook program can't run: %w", err)
+			return fmt.Errorf("the program can't run: %w", err)
 		}
 	}
 	return nil

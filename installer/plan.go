@@ -75,6 +75,9 @@ func PlanInstall(o Options) (*Plan, error) {
 	if len(o.clients()) == 0 {
 		return nil, errors.New("no client found: neither Claude Code nor Codex is here")
 	}
+	if err := o.checkStatusLine(); err != nil {
+		return nil, err
+	}
 	if err := o.checkPrograms(); err != nil {
 		return nil, err
 	}

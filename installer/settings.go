@@ -55,7 +55,14 @@ func InstallJSON(src []byte, w Wanted) (Edit, error) {
 	if err != nil {
 		return Edit{}, err
 	}
-	e.addUnder("", &e.root, append(hooks, rule...))
+	line, err := e.installStatusLine()
+	if err != nil {
+		return Edit{}, err
+	}
+	e.addUnder("", &e.root, slices.Concat(hooks, rule, line))
+	if w.NoStatusLine && e.uninstallStatusLine(w.OldStatusLine) {
+		e.removeTop(func(c child) bool { return c.name == "statusLine" }, nil)
+	}
 	return e.result(mark), nil
 }
 
@@ -88,6 +95,10 @@ func fillBlank(mark string, body []byte, w Wanted) (Edit, error) {
 		top = append(top, ruleMember(w.Rule))
 		undo.Made = append(undo.Made, "permissions")
 		undo.Rule = w.Rule
+	}
+	if w.StatusLine != "" {
+		top = append(top, statusLineMember(w.StatusLine))
+		undo.Made = append(undo.Made, "statusLine")
 	}
 	var b strings.Builder
 	b.WriteString(mark)
@@ -433,16 +444,22 @@ func UninstallJSON(src []byte, w Wanted, undo *Undo) (Edit, error) {
 	if err != nil {
 		return Edit{}, err
 	}
+	noLine := e.uninstallStatusLine(undo.statusLine())
 	gone := func(c child) bool {
-		return c.name == "hooks" && noHooks || c.name == "permissions" && noPermissions
+		return c.name == "hooks" && noHooks || c.name == "permissions" && noPermissions || c.name == "statusLine" && noLine
 	}
-	top := children(&e.root)
-	e.removeSome(&e.splices, &e.root, func(i int) bool { return gone(top[i]) }, undo.inside(""))
+	e.removeTop(gone, undo)
 	result := e.result(mark)
-	if undo != nil && undo.Blank != nil && !slices.ContainsFunc(top, func(c child) bool { return !gone(c) }) {
+	if undo != nil && undo.Blank != nil && !slices.ContainsFunc(children(&e.root), func(c child) bool { return !gone(c) }) {
 		result.Data = []byte(mark + *undo.Blank)
 	}
 	return result, nil
+}
+
+// removeTop takes members out of the root.
+func (e *jsonEdit) removeTop(gone func(child) bool, undo *Undo) {
+	top := children(&e.root)
+	e.removeSome(&e.splices, &e.root, func(i int) bool { return gone(top[i]) }, undo.inside(""))
 }
 
 // removeSome is remove, unless nothing is to be removed. It tells whether

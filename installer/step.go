@@ -54,7 +54,7 @@ func (o Options) installSteps(c client.Client) ([]*step, error) {
 func (o Options) installClaude(path string, w Wanted) *step {
 	return &step{client: w.Client, scope: o.scope(), path: path, edit: func(f *durable.UserFile, r *Receipt) (outcome, error) {
 		if r != nil {
-			w.OldRule = r.Undo.Rule
+			w.OldRule, w.OldStatusLine = r.Undo.Rule, r.Undo.StatusLine
 		}
 		edit, err := InstallJSON(f.Data, w)
 		return outcome{data: edit.Data, undo: edit.Undo, verify: func(before, after []byte) error {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 )
 
 // tree is a JSON value as encoding/json reads it, with the order of members and
@@ -111,6 +112,10 @@ func verifyJSON(before, after []byte, w Wanted, installed bool) error {
 	if installed && w.Rule != "" && !hasRule(now, w.Rule) {
 		return fmt.Errorf("the result lacks the permission %s", w.Rule)
 	}
+	old.takeOutStatusLine(w)
+	if err := judgeStatusLine(now.takeOutStatusLine(w), w, installed); err != nil {
+		return err
+	}
 	old.takeOut(w)
 	found := now.takeOut(w)
 	if err := judgeHooks(found, w, installed); err != nil {
@@ -120,6 +125,21 @@ func verifyJSON(before, after []byte, w Wanted, installed bool) error {
 	prune(now, old)
 	if !old.equal(now) {
 		return errors.New("the result differs in something that isn't ours")
+	}
+	return nil
+}
+
+// judgeStatusLine compares the status line of ours that was found with the one
+// wanted. What stands behind it is compared as the user's.
+func judgeStatusLine(found string, w Wanted, installed bool) error {
+	if !installed || w.NoStatusLine {
+		if found != "" {
+			return errors.New("the result still has our status line")
+		}
+		return nil
+	}
+	if rest, ok := strings.CutPrefix(found, w.StatusLine); !ok || w.StatusLine != "" && rest != "" && !strings.HasPrefix(rest, " --own ") {
+		return fmt.Errorf("the result's status line is %q", found)
 	}
 	return nil
 }

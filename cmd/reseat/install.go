@@ -23,6 +23,7 @@ type installFlags struct {
 	clients, scope string
 	dryRun, yes    bool
 	trust, noRead  bool
+	line, noLine   bool
 	roundTrip      bool
 	json           bool
 }
@@ -41,12 +42,14 @@ func installCommand() command {
 		long: `Only reseat's own bytes are added; everything else in a file stays as it is, and
 reseat uninstall gives the file back. What can't be edited safely is refused with
 file, line and remedy. Running it twice changes nothing.`,
-		example: "reseat install --dry-run\nreseat install --client codex --trust-hooks",
+		example: "reseat install --dry-run\nreseat install --client codex --trust-hooks\nreseat install --client claude --statusline",
 		setup: func(set *pflag.FlagSet) func(context.Context, *call) int {
 			f := &installFlags{}
 			f.register(set)
 			set.BoolVar(&f.trust, "trust-hooks", false, "write Codex's approval for exactly our own hooks")
 			set.BoolVar(&f.noRead, "no-allow-read", false, "leave out Claude Code's permission to read our packets")
+			set.BoolVar(&f.line, "statusline", false, "put a keeper of usage samples before your own Claude Code status line")
+			set.BoolVar(&f.noLine, "no-statusline", false, "give your own status line back, keep the hooks")
 			set.BoolVar(&f.roundTrip, "round-trip", false, "then take a made-up session through the programs and show it")
 			return func(ctx context.Context, c *call) int { return c.install(ctx, f) }
 		},
@@ -84,7 +87,7 @@ func (c *call) installOptions(f *installFlags) (installer.Options, error) {
 	}
 	o := installer.Options{
 		Home: c.getenv("HOME"), State: home, Programs: programs, Project: project, Getenv: c.getenv,
-		NoAllowRead: f.noRead, TrustHooks: f.trust,
+		NoAllowRead: f.noRead, TrustHooks: f.trust, StatusLine: f.line, NoStatusLine: f.noLine,
 	}
 	if f.scope != "" {
 		if o.Scope, err = installer.ParseScope(f.scope); err != nil {
