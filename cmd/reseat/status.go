@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -38,6 +39,11 @@ type statusReport struct {
 	LastHook *bridge.Receipt  `json:"last_hook"` // null: no hook of ours ever ran here
 	Sessions []bridge.Session `json:"sessions"`
 	Folders  []configFolder   `json:"configurations"` // every configuration folder that install knows
+	// Lacking are running sessions that the policy covers and whose client still
+	// compacts them by itself when they are idle; LackingUnknown says why that may
+	// not be all.
+	Lacking        []lacking `json:"lacking_idle_compaction_off"`
+	LackingUnknown string    `json:"lacking_unknown,omitempty"`
 }
 
 func (c *call) status(ctx context.Context, asJSON, all bool) int {
@@ -50,8 +56,16 @@ func (c *call) status(ctx context.Context, asJSON, all bool) int {
 		return c.failSeat(err)
 	}
 	r := statusReport{Home: string(b.Home), Bytes: b.Size(), Off: b.Switches(), Sessions: sessions, Folders: c.configFolders(b.Home)}
-	if receipts, err := b.Receipts(time.Time{}); err == nil && len(receipts) > 0 {
-		r.LastHook = &receipts[len(receipts)-1]
+	if receipts, err := b.Receipts(time.Time{}); err == nil {
+		r.LastHook = lastHook(receipts)
+	}
+	if r.Lacking, err = c.lacking(ctx, b); err != nil {
+		r.LackingUnknown = err.Error()
+	}
+	if len(c.args) > 0 {
+		r.Lacking = slices.DeleteFunc(r.Lacking, func(l lacking) bool {
+			return !slices.ContainsFunc(sessions, func(s bridge.Session) bool { return s.ID == l.Session })
+		})
 	}
 	if asJSON {
 		return c.json(r)
@@ -75,6 +89,12 @@ func (c *call) printStatus(r statusReport, all bool) {
 	}
 	for _, off := range r.Off {
 		c.printf("off      %s\n", off)
+	}
+	for _, l := range r.Lacking {
+		c.printf("%s\n", wrap("idle     "+l.Seat+": "+lackingWords, 0, 79))
+	}
+	if r.LackingUnknown != "" {
+		c.printf("%s\n", wrap("idle     not known: "+r.LackingUnknown, 0, 79))
 	}
 	for _, s := range r.Sessions {
 		c.printf("\n%s\n", sessionTitle(s))
