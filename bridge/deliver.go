@@ -94,7 +94,10 @@ func (b *Bridge) deliverNewest(ctx context.Context, e hooks.Event, s scene, out 
 	case a.State != Prepared && a.State != Armed:
 		return Outcome{}, open
 	}
-	if !b.another(ctx, e, a, s.attempts, s.ability) {
+	switch other, err := b.another(ctx, e, a, s.attempts, s.ability); {
+	case err != nil:
+		return failed("the transcript couldn't be read", err), settled
+	case !other:
 		return Outcome{Decision: DidNothing, ID: a.ID(), Reason: "this compaction's directive was delivered already"}, settled
 	}
 	return b.claim(ctx, e, s.bid(a, nil), out)
@@ -106,7 +109,7 @@ func (b *Bridge) rescueAtStart(ctx context.Context, e hooks.Event, s scene, out 
 	switch {
 	case a != nil:
 		return b.claim(ctx, e, s.bid(a, proof), out)
-	case errors.Is(o.Err, fs.ErrExist):
+	case errors.Is(o.Err, errTaken):
 		return o, again
 	}
 	return o, settled
@@ -136,7 +139,10 @@ func (b *Bridge) arm(ctx context.Context, e hooks.Event, dir string) Outcome {
 		a := attempts[0]
 		switch {
 		case a.State == Prepared && sameTurn(a, e):
-			if !b.another(ctx, e, a, attempts, ability) {
+			switch other, err := b.another(ctx, e, a, attempts, ability); {
+			case err != nil:
+				return failed("the transcript couldn't be read", err)
+			case !other:
 				return Outcome{Decision: DidNothing, ID: a.ID(), Reason: "no compaction that wasn't delivered already"}
 			}
 			if won, err := b.move(a, Prepared, Armed); err != nil || won {
@@ -223,7 +229,7 @@ func (b *Bridge) claim(ctx context.Context, e hooks.Event, d bid, out Sink) (Out
 		return Outcome{Decision: DidFail, ID: a.ID(), Reason: "standard output leads nowhere; the next chance delivers it", Err: err}, settled
 	}
 	if a.Record == nil {
-		return Outcome{Decision: DidFail, ID: a.ID(), Reason: "its record can't be read"}, settled
+		return Outcome{Decision: DidFail, ID: a.ID(), Reason: "its record is torn"}, settled
 	}
 	c := Claim{Event: e.Name, Turn: e.TurnID, PID: b.PID, From: from, Proof: d.proof, Bytes: d.size, Newest: newestOf(d)}
 	c.Text, c.Packet = b.text(ctx, e, a)
@@ -299,7 +305,14 @@ func (b *Bridge) noteClaim(a *Attempt, to State, c Claim) error {
 	if err != nil {
 		return err
 	}
-	return b.disk.replace(noteFile(a, to), append(data, '\n'))
+	if err := b.disk.replace(noteFile(a, to), append(data, '\n')); err != nil {
+		return err
+	}
+	if a.noted == nil {
+		a.noted = map[State]Claim{}
+	}
+	a.noted[to] = c
+	return nil
 }
 
 func noteFile(a *Attempt, claimed State) string {

@@ -2,6 +2,8 @@ package bridge
 
 import (
 	"context"
+	"errors"
+	"io/fs"
 	"math"
 	"slices"
 	"time"
@@ -183,15 +185,15 @@ func (a *Attempt) proof() *transcript.Position {
 // attempt hasn't used must be n's. Elsewhere the client's id of the turn tells,
 // or the model must have answered since the claim: one turn compacts twice only
 // with an answer in between.
-func (b *Bridge) another(ctx context.Context, e hooks.Event, n *Attempt, attempts []*Attempt, ability hooks.Ability) bool {
+func (b *Bridge) another(ctx context.Context, e hooks.Event, n *Attempt, attempts []*Attempt, ability hooks.Ability) (bool, error) {
 	m := claimedBefore(attempts, n.Number)
 	if n.Begin.Mechanism == ByRescue {
-		return !raced(n, attempts) // the guard asked before it was begun
+		return !raced(n, attempts), nil // the guard asked before it was begun
 	}
 	if ability.PostFirst {
 		s, err := b.scene(ctx, e, attempts)
 		if _, proved := s.given[n.Number]; err != nil || !s.gone {
-			return err == nil && proved
+			return err == nil && proved, err
 		}
 	}
 	turn := n.Begin.Turn
@@ -199,17 +201,20 @@ func (b *Bridge) another(ctx context.Context, e hooks.Event, n *Attempt, attempt
 		turn = firstOf(e.TurnID, turn) // n can be left over from a compaction that failed
 	}
 	if m == nil || m.inAnotherTurn(turn) {
-		return true
+		return true, nil
 	}
 	claim, _, ok := m.lastClaim()
 	if !ok {
-		return false
+		return false, nil
 	}
 	if n.Record != nil && answers(n.Record.Reach.LastAnswer, claim) {
-		return true
+		return true, nil
 	}
 	tail, err := transcript.After(ctx, e.Client, firstOf(e.TranscriptPath, n.transcript()), claim.Bytes, nil)
-	return err == nil && answeredSince(m, tail)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil // nothing that could tell
+	}
+	return err == nil && answeredSince(m, tail), err
 }
 
 // claimedBefore is the newest claimed attempt older than number, nil if there is

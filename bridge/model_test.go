@@ -552,8 +552,8 @@ func (s *refSession) rescue(e hooks.Event, f fault, turn string, proof int) {
 			return
 		}
 	}
-	if len(s.p.file) > 0 && !slices.ContainsFunc(s.p.file, func(r rec) bool { return r.kind == prompt || r.isAnswer() }) {
-		return
+	if len(s.p.file) > 0 && !slices.ContainsFunc(s.p.file, func(r rec) bool { return r.kind == prompt || r.kind == answer }) {
+		return // nobody has said a word: an empty session
 	}
 	a := s.begin(ByRescue, turn)
 	a.proof = proof

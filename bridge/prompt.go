@@ -110,7 +110,14 @@ func (b *Bridge) settle(ctx context.Context, e hooks.Event, attempts []*Attempt,
 		case !a.State.claimed() && raced(a, attempts):
 			return b.drop(a)
 		case a.State == Armed || a.State == Prepared:
-			if !proved && !b.dueUnproved(ctx, e, a, s) {
+			due, err := proved, error(nil)
+			if !proved {
+				due, err = b.dueUnproved(ctx, e, a, s)
+			}
+			if err != nil {
+				return failed("the transcript couldn't be read", err), settled
+			}
+			if !due {
 				waiting = Outcome{Decision: DidNothing, ID: a.ID(), Reason: "prepared; no compaction followed"}
 				continue
 			}
@@ -184,8 +191,11 @@ func (b *Bridge) scene(ctx context.Context, e hooks.Event, attempts []*Attempt) 
 // dueUnproved reports whether an attempt is to be delivered though no boundary
 // of its own is on disk: its compaction was reported, or it is a rescue, which
 // is only begun on evidence. Of two rescues that raced one is enough.
-func (b *Bridge) dueUnproved(ctx context.Context, e hooks.Event, a *Attempt, s scene) bool {
-	return (a.Begin.Mechanism == ByRescue || a.State == Armed) && b.another(ctx, e, a, s.attempts, s.ability)
+func (b *Bridge) dueUnproved(ctx context.Context, e hooks.Event, a *Attempt, s scene) (bool, error) {
+	if a.Begin.Mechanism != ByRescue && a.State != Armed {
+		return false, nil
+	}
+	return b.another(ctx, e, a, s.attempts, s.ability)
 }
 
 // deliver claims a pending attempt, unless it comes too late.
@@ -216,7 +226,7 @@ func (b *Bridge) rescueOf(ctx context.Context, e hooks.Event, begun *Attempt, s 
 	}
 	a, used, o := b.rescue(ctx, e, s.attempts, s.ability, begun.Begin.Turn, proof)
 	if a == nil {
-		if errors.Is(o.Err, fs.ErrExist) {
+		if errors.Is(o.Err, errTaken) {
 			return o, again
 		}
 		return o, settled

@@ -19,7 +19,7 @@ import (
 // A second copy of the hook and a queued second SessionStart look just the
 // same, so nothing is rescued while a claim or another rescue happened since
 // the model's last answer. a is nil where nothing is to be delivered; an
-// Outcome whose error is fs.ErrExist asks to decide again from the start.
+// Outcome whose error is errTaken asks to decide again from the start.
 func (b *Bridge) rescue(ctx context.Context, e hooks.Event, attempts []*Attempt, ability hooks.Ability, turn string, proof *transcript.Position) (a *Attempt, used *transcript.Position, o Outcome) {
 	ctx, cancel := context.WithTimeout(ctx, rescueLimit)
 	defer cancel()
@@ -41,7 +41,7 @@ func (b *Bridge) rescue(ctx context.Context, e hooks.Event, attempts []*Attempt,
 			return nil, nil, o
 		}
 	}
-	if err == nil && len(story.Messages) == 0 && len(story.Opening) == 0 && story.Size > 0 {
+	if err == nil && !story.Unread && len(story.Messages) == 0 && len(story.Opening) == 0 && story.Size > 0 {
 		return nil, nil, Outcome{Decision: DidNothing, Reason: "an empty session"}
 	}
 	next := 1
@@ -52,6 +52,9 @@ func (b *Bridge) rescue(ctx context.Context, e hooks.Event, attempts []*Attempt,
 	begin.Turn, begin.Proof = turn, proof
 	begin.After = newestClaimed(attempts)
 	a, err = b.take(dir, next, begin)
+	if errors.Is(err, fs.ErrExist) {
+		return nil, nil, Outcome{Decision: DidLose, Err: errTaken}
+	}
 	if err != nil {
 		return nil, nil, failed("no rescue could be begun", err)
 	}
@@ -59,15 +62,22 @@ func (b *Bridge) rescue(ctx context.Context, e hooks.Event, attempts []*Attempt,
 		if errors.Is(err, errOvertaken) {
 			return nil, nil, Outcome{Decision: DidLose, ID: a.ID(), Reason: "a newer attempt was claimed meanwhile"}
 		}
+		if a.State == Prepared {
+			return a, proof, Outcome{} // whole, but perhaps not safe from a power loss
+		}
 		r := b.record(j.of(a), a, story.Reach)
 		r.Caveat = err.Error()
 		r.Directive = b.Packer.Degraded(j.of(a), err.Error())
+		b.disk.remove(filepath.Join(a.Dir, "record.json")) // what went wrong may have come after it
 		if err := b.finish(a, r); err != nil {
 			return nil, nil, Outcome{Decision: DidFail, ID: a.ID(), Reason: "nothing could be written", Err: err}
 		}
 	}
 	return a, proof, Outcome{}
 }
+
+// errTaken: another process took the number.
+var errTaken = errors.New("another process was faster")
 
 // guarded says why nothing may be rescued now, "" if it may. A compaction in
 // another turn than that of the last directive is another compaction, and so is

@@ -11,6 +11,7 @@ import (
 	"sort"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/reseat-dev/reseat/internal/client"
@@ -98,7 +99,8 @@ type Attempt struct {
 	Dir    string
 	State  State
 	Begin  Begin
-	Record *Record // nil before it is prepared or where it can't be read
+	Record *Record         // nil before it is prepared or where it can't be read
+	noted  map[State]Claim // what its claims noted, by the state that they led to
 	// Changed is when its folder was last changed: the claim's time where the
 	// claim hasn't noted one.
 	Changed time.Time
@@ -135,10 +137,10 @@ func (a *Attempt) Claims() []Claim {
 	return claims
 }
 
-// note reads what the claim that led to state claimed noted.
+// note is what the claim that led to state claimed noted.
 func (a *Attempt) note(claimed State) (c Claim, ok bool) {
-	err := readJSON(noteFile(a, claimed), &c)
-	return c, err == nil
+	c, ok = a.noted[claimed]
+	return c, ok
 }
 
 // reach is up to where in the transcript the attempt knows: what lies beyond
@@ -231,14 +233,34 @@ func load(dir string, n int) (*Attempt, error) {
 		}
 		a.State = s
 		err = readJSON(filepath.Join(a.Dir, "state."+string(s)), &a.Begin)
+		if refused(err) {
+			return nil, err
+		}
 		if !errors.Is(err, fs.ErrNotExist) {
 			break // what a state file says may be torn; its name counts
 		}
 	}
 	if a.State != Begun {
 		var r Record
-		if readJSON(filepath.Join(a.Dir, "record.json"), &r) == nil {
+		switch err := readJSON(filepath.Join(a.Dir, "record.json"), &r); {
+		case err == nil:
 			a.Record = &r
+		case refused(err):
+			return nil, err
+		}
+	}
+	switch a.State {
+	case Begun, Prepared, Armed:
+	default:
+		a.noted = map[State]Claim{}
+		for _, s := range []State{Claimed1, Claimed2} {
+			var c Claim
+			switch err := readJSON(noteFile(a, s), &c); {
+			case err == nil:
+				a.noted[s] = c
+			case refused(err):
+				return nil, err
+			}
 		}
 	}
 	if a.State == Claimed1 || a.State == Claimed2 {
@@ -247,6 +269,15 @@ func load(dir string, n int) (*Attempt, error) {
 		}
 	}
 	return a, nil
+}
+
+// refused reports whether the system refused to read a file that is there. What
+// stands in it isn't known then, and nothing is decided on what isn't known:
+// without its record and its claims an attempt looks like one that lost a race.
+// A file that is torn is another matter: it stays so.
+func refused(err error) bool {
+	var errno syscall.Errno
+	return errors.As(err, &errno) && !errors.Is(err, fs.ErrNotExist)
 }
 
 // looks bounds how often a folder is looked at again in which a rename is going

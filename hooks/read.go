@@ -65,6 +65,8 @@ func readObject(r io.Reader) ([]byte, error) {
 			return buf[f.begin : start+end], nil
 		case len(buf) > MaxDocument:
 			return nil, ErrTooLong
+		case err != nil && err != io.EOF:
+			return nil, &unreadable{err}
 		case err != nil && !f.open():
 			return nil, ErrNoDocument
 		case err != nil:
@@ -72,6 +74,12 @@ func readObject(r io.Reader) ([]byte, error) {
 		}
 	}
 }
+
+// unreadable is an ErrNoDocument with its cause.
+type unreadable struct{ cause error }
+
+func (e *unreadable) Error() string   { return ErrNoDocument.Error() + ": " + e.cause.Error() }
+func (e *unreadable) Unwrap() []error { return []error{ErrNoDocument, e.cause} }
 
 // framer finds the end of the first JSON object in a stream. It doesn't
 // validate: Decode does that.

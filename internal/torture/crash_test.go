@@ -280,6 +280,13 @@ func countCalls(trace string) map[point]bool {
 // ended.
 func (s *seat) traced(strace, event string, options ...string) (out []byte, err error) {
 	s.t.Helper()
+	out, _, err = s.tracedWith(strace, event, options...)
+	return out, err
+}
+
+// tracedWith also returns what was said on standard error.
+func (s *seat) tracedWith(strace, event string, options ...string) (out []byte, complained string, err error) {
+	s.t.Helper()
 	ctx, cancel := context.WithTimeout(s.t.Context(), time.Minute)
 	defer cancel()
 	hook := s.command(ctx, event)
@@ -292,7 +299,7 @@ func (s *seat) traced(strace, event string, options ...string) (out []byte, err 
 	if ctx.Err() != nil {
 		s.t.Fatalf("%s below strace: %v", event, ctx.Err())
 	}
-	return printed.Bytes(), err
+	return printed.Bytes(), complaint.String(), err
 }
 
 // kill runs the hook until it died at the point. Threads share the work
@@ -426,11 +433,11 @@ func (c *crash) run(t *testing.T, strace, runtime string, second bool) tally {
 }
 
 // some takes n points, spread evenly.
-func some(all []point, n int) []point {
+func some[T any](all []T, n int) []T {
 	if len(all) <= n {
 		return all
 	}
-	var few []point
+	var few []T
 	for i := range n {
 		few = append(few, all[i*len(all)/n+len(all)/(2*n)])
 	}

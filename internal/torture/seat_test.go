@@ -406,9 +406,25 @@ func (s *seat) back(from string) *seat {
 	if err := copyTree(from, s.dir); err != nil {
 		s.t.Fatal(err)
 	}
+	if err := s.own(s.dir); err != nil {
+		s.t.Fatal(err)
+	}
 	again := *s
 	again.got = append([]string(nil), s.got...)
 	return &again
+}
+
+// own gives all below dir to the user whom the hooks run as.
+func (s *seat) own(dir string) error {
+	if s.user == nil {
+		return nil
+	}
+	return filepath.WalkDir(dir, func(path string, _ fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		return os.Lchown(path, int(s.user.Uid), int(s.user.Gid))
+	})
 }
 
 func copyTree(from, to string) error {

@@ -79,6 +79,7 @@ func readSource(ctx context.Context, c client.Client, src *source, opt Options) 
 	if err != nil {
 		blank := &Story{Client: c, Path: src.path, Size: src.size, Identity: Identity{SessionID: r.st.Identity.SessionID}}
 		blank.Caveats = append(blank.Caveats, unread(err))
+		blank.Unread = !errors.Is(err, ErrOtherSession)
 		return blank, err
 	}
 	r.b.finish()

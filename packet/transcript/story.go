@@ -156,6 +156,7 @@ type Story struct {
 	Client     client.Client
 	Path       string
 	Size       int64 // of the file when reading began
+	Unread     bool  // a fault ended the reading; a caveat says which
 	Identity   Identity
 	Opening    []Message  // the person's own first requests, from the head of the file (for a fork: of its own history)
 	Messages   []Message  // the latest, oldest first, at most Options.Messages

@@ -231,7 +231,7 @@ func (s sink) Leads() error {
 	}
 	info, err := f.Stat()
 	if err != nil {
-		return errNowhere
+		return fmt.Errorf("%w: %w", errNowhere, err)
 	}
 	null, err := os.Stat(os.DevNull)
 	if err == nil && os.SameFile(info, null) {
