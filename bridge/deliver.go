@@ -233,7 +233,10 @@ func (b *Bridge) claim(ctx context.Context, e hooks.Event, d bid, out Sink) (Out
 	}
 	c := Claim{Event: e.Name, Turn: e.TurnID, PID: b.PID, From: from, Proof: d.proof, Bytes: d.size, Newest: newestOf(d)}
 	c.Text, c.Packet = b.text(ctx, e, a)
-	if !b.supersede(d.all, a.Number) {
+	switch ok, err := b.supersede(d.all, a.Number); {
+	case err != nil:
+		return Outcome{Decision: DidFail, ID: a.ID(), Reason: "an older one couldn't be ended", Err: err}, settled
+	case !ok:
 		return Outcome{}, again
 	}
 	won, err := b.move(a, from, d.to)
@@ -282,22 +285,25 @@ func newestOf(d bid) int {
 // that a slow twin's commit or a late arming finds nothing to rename. It comes
 // before the claim: of two processes that are after different attempts, both
 // need the older one's state file, and one rename wins. ok is false where
-// another process was faster: then everything has to be decided again.
-func (b *Bridge) supersede(all []*Attempt, number int) (ok bool) {
+// another process was faster: then everything has to be decided again. An error
+// means that the system refused.
+func (b *Bridge) supersede(all []*Attempt, number int) (ok bool, err error) {
 	for _, a := range all {
 		if a.Number >= number || a.State.Terminal() {
 			continue
 		}
-		if won, err := b.move(a, a.State, Superseded); won && err == nil {
+		won, refused := b.move(a, a.State, Superseded)
+		if won && refused == nil {
 			continue
 		}
 		switch s, err := stateOf(a.Dir); {
 		case errors.Is(err, fs.ErrNotExist): // pruned
-		case err != nil || !s.Terminal():
-			return false
+		case err == nil && s.Terminal():
+		default:
+			return false, refused
 		}
 	}
-	return true
+	return true, nil
 }
 
 func (b *Bridge) noteClaim(a *Attempt, to State, c Claim) error {
