@@ -59,6 +59,13 @@ func boundaries(attempts []*Attempt, tail transcript.Tail, ability hooks.Ability
 		}
 	}
 	m := claimedBefore(attempts, math.MaxInt)
+	spent := func(s transcript.Boundary) bool {
+		if m == nil {
+			return false
+		}
+		own, has := given[m.Number]
+		return m.covers(s.Offset) || has && s.Offset < own.Offset // of a compaction before it
+	}
 	for _, a := range attempts {
 		switch a.State {
 		case Begun, Prepared, Armed:
@@ -67,8 +74,7 @@ func boundaries(attempts []*Attempt, tail transcript.Tail, ability hooks.Ability
 				continue
 			}
 			give(a, slices.IndexFunc(left, func(s transcript.Boundary) bool {
-				spent := m != nil && m.covers(s.Offset)
-				return s.Offset >= a.reach() && !spent && (ability.PostFirst || a.fits(s, attempts, tail.Answers))
+				return s.Offset >= a.reach() && !spent(s) && (ability.PostFirst || a.fits(s, attempts, tail.Answers))
 			}))
 		}
 	}

@@ -260,8 +260,10 @@ func (s *refSession) given(attempts []*refAttempt) map[*refAttempt]int {
 			continue
 		}
 		give(a, func(i int) bool {
-			if m != nil && m.covers(i) {
-				return false
+			if m != nil {
+				if own, has := given[m]; m.covers(i) || has && i < own {
+					return false
+				}
 			}
 			return i >= a.reach && (s.p.post || s.fits(a, attempts, i))
 		})
