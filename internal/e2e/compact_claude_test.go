@@ -11,7 +11,6 @@ import (
 
 	"github.com/tidwall/gjson"
 
-	"github.com/reseat-dev/reseat/internal/stubmodel"
 	"github.com/reseat-dev/reseat/internal/stubmodel/anthropic"
 	"github.com/reseat-dev/reseat/plugins"
 )
@@ -116,28 +115,5 @@ func TestClaudeClosedSessionIsCompactedThroughAHeadlessClient(t *testing.T) {
 			t.Fatal(err)
 		}
 		wantOutcome(t, turn, plugins.Answered, "", plugins.ChannelStream)
-	})
-}
-
-func TestClaudeBusySeatIsLeftAlone(t *testing.T) {
-	eachClaude(t, func(t *testing.T, version string) {
-		if version == "2.1.197" {
-			t.Skip("2.1.197 clears the screen at a compaction, and whether the turn before it survived isn't settled yet")
-		}
-		c := newClaude(t, version)
-		term := c.startTerminal(t)
-		session := c.exchange(t, term, "first words")
-		a := c.adapter(t)
-		c.book.Turn("a long turn", stubmodel.Text("the end of it").After(6*time.Second))
-		term.enter("a long turn")
-		wantState(t, a, session, plugins.StateBusy)
-		wantOutcome(t, compactNow(t, a, session, 0), plugins.Busy, plugins.ReasonTurnRunning, plugins.ChannelPane)
-		wantOutcome(t, compactNow(t, a, session, 30*time.Second), plugins.Compacted, "", plugins.ChannelPane)
-		if screen := term.tmux("capture-pane", "-p", "-J", "-S", "-200"); !strings.Contains(screen, "the end of it") {
-			t.Errorf("the turn didn't survive:\n%s", screen)
-		}
-		if n := len(c.stub.Of(anthropic.Summary)); n != 1 {
-			t.Errorf("%d summaries asked for", n)
-		}
 	})
 }

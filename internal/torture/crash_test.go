@@ -260,7 +260,8 @@ func (c *crash) points(s *seat, strace, kept string) []point {
 var callLine = regexp.MustCompile(`^(\d+) +([a-z0-9_]+)\(`)
 
 // countCalls reads a trace: up to which number each call was made by one thread.
-// The start of the program isn't its own, and polling touches no file.
+// The start of the program isn't its own, and polling touches no file, nor does
+// memory that is mapped to none.
 func countCalls(trace string) map[point]bool {
 	most := map[point]bool{}
 	count := map[string]int{}
@@ -268,6 +269,9 @@ func countCalls(trace string) map[point]bool {
 		found := callLine.FindStringSubmatch(line)
 		if found == nil || found[2] == "execve" || strings.HasPrefix(found[2], "e") && strings.Contains(found[2], "poll") {
 			continue
+		}
+		if found[2] == "mmap" && strings.Contains(line, "MAP_ANONYMOUS") {
+			continue // memory for the runtime, as much as the moment asks for
 		}
 		key := found[1] + " " + found[2]
 		count[key]++
