@@ -98,9 +98,9 @@ func (p *Packets) Pack(ctx context.Context, j Job, story *transcript.Story, dir 
 	if err := made.Write(dir, packet.LeaveParentSync); err != nil {
 		return Packed{}, err
 	}
-	c := made.Continuity
+	c, at := made.Continuity, compactedAt(j, story)
 	return Packed{
-		Directive: c.Directive(packet.DirectiveOptions{ID: j.ID, Dir: dir, CompactedAt: compactedAt(j, story)}),
+		Directive: c.Directive(packet.DirectiveOptions{ID: j.ID, Dir: dir, CompactedAt: at, Age: j.Now.Sub(at)}),
 		World:     worldOf(c),
 		Caveat:    strings.Join(caveats, "; "),
 	}, nil
