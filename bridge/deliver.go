@@ -248,7 +248,11 @@ func (b *Bridge) claim(ctx context.Context, e hooks.Event, d bid, out Sink) (Out
 	}
 	c.Time = b.Now()
 	noted := b.noteClaim(a, d.to, c)
-	o := b.print(a, from, d.to, door.Inject(c.Text), out, noted)
+	back := from
+	if from == Prepared && e.Name == hooks.SessionStart {
+		back = Armed // the event has proved the compaction, and won't come again
+	}
+	o := b.print(a, back, d.to, door.Inject(c.Text), out, noted)
 	if o.Decision == DidDeliver {
 		b.supersedeNewer(d.all, a.Number)
 	}
@@ -330,7 +334,7 @@ func noteFile(a *Attempt, claimed State) string {
 
 // print writes the reply and moves the attempt on. Nothing else happens on
 // this path: running past the time-out now would throw the text away.
-func (b *Bridge) print(a *Attempt, from, claimed State, reply hooks.Reply, out Sink, noted error) Outcome {
+func (b *Bridge) print(a *Attempt, back, claimed State, reply hooks.Reply, out Sink, noted error) Outcome {
 	o := Outcome{Decision: DidDeliver, ID: a.ID(), Err: noted}
 	doc := reply.Bytes()
 	n, err := out.Write(doc)
@@ -338,11 +342,11 @@ func (b *Bridge) print(a *Attempt, from, claimed State, reply hooks.Reply, out S
 	case n == 0 && err != nil:
 		// The note goes first: of the next claim nobody must think that it is this
 		// one.
-		back := b.disk.remove(noteFile(a, claimed))
-		if back == nil {
-			_, back = b.move(a, claimed, from)
+		failed := b.disk.remove(noteFile(a, claimed))
+		if failed == nil {
+			_, failed = b.move(a, claimed, back)
 		}
-		return Outcome{Decision: DidGiveBack, ID: a.ID(), Reason: "nothing could be printed; the next chance delivers it", Err: errors.Join(err, back)}
+		return Outcome{Decision: DidGiveBack, ID: a.ID(), Reason: "nothing could be printed; the next chance delivers it", Err: errors.Join(err, failed)}
 	case n < len(doc):
 		o.Decision, o.Partial, o.Err = DidFail, true, err
 		o.Reason = fmt.Sprintf("only %d of %d bytes could be printed; the transcript decides", n, len(doc))

@@ -513,7 +513,7 @@ func (s *refSession) lookAt(attempts []*refAttempt, e hooks.Event, f fault, conf
 					continue
 				}
 			}
-			if proved && s.turnsAfter(at) > tooManyTurns {
+			if proved && s.turnsAfter(s.lastBoundary()) > tooManyTurns {
 				s.move(a, TooLate)
 				return confirm // a SessionStart stands for a newer compaction
 			}
@@ -526,7 +526,7 @@ func (s *refSession) lookAt(attempts []*refAttempt, e hooks.Event, f fault, conf
 					continue
 				}
 			}
-			if !proved || s.turnsAfter(at) <= tooManyTurns {
+			if !proved || s.turnsAfter(s.lastBoundary()) <= tooManyTurns {
 				s.rescue(e, f, a.turn, at)
 			}
 			return true
@@ -655,7 +655,7 @@ func (s *refSession) confirm(a *refAttempt, e hooks.Event, f fault, at int, prov
 	if a.state != Claimed1 && a.state != Emitted1 || !proved || !s.lost(a, at) {
 		return
 	}
-	if s.turnsAfter(at) > tooManyTurns {
+	if s.turnsAfter(s.lastBoundary()) > tooManyTurns {
 		s.move(a, TooLate)
 		return
 	}
@@ -706,6 +706,9 @@ func (s *refSession) claim(a *refAttempt, to State, proof int, e hooks.Event, f 
 	case f.out.limit == 0:
 		a.claims = a.claims[:len(a.claims)-1]
 		s.did("%d unnoted", a.n)
+		if from == Prepared && e.Name == hooks.SessionStart {
+			from = Armed // that it was compacted is known now
+		}
 		s.move(a, from)
 		return
 	case f.out.limit > 0:
@@ -730,7 +733,7 @@ func (s *refSession) claim(a *refAttempt, to State, proof int, e hooks.Event, f 
 // whatever both say, no context ever gets two directives, none gets one without
 // a compaction, and none that is due is lost.
 func TestModel(t *testing.T) {
-	counts := runSequences(t, true)
+	counts, ran := runSequences(t, true)
 	var names []string
 	total := 0
 	for name, n := range counts {
@@ -749,14 +752,14 @@ func TestModel(t *testing.T) {
 			}
 		}
 	}
-	t.Logf("%d sequences from seed %d: %d steps\n%s", *sequences, *modelSeed, total, report.String())
+	t.Logf("%d sequences from seed %d: %d steps\n%s", ran, *modelSeed, total, report.String())
 }
 
 // runSequences runs the sequences on all processors and counts the transitions.
-func runSequences(t *testing.T, model bool) map[string]int {
+func runSequences(t *testing.T, model bool) (counts map[string]int, ran int) {
 	root := tempRoot(t)
 	var lock sync.Mutex
-	counts := map[string]int{}
+	counts = map[string]int{}
 	var next, failures int
 	var wait sync.WaitGroup
 	for range runtime.GOMAXPROCS(0) {
@@ -793,7 +796,7 @@ func runSequences(t *testing.T, model bool) map[string]int {
 		})
 	}
 	wait.Wait()
-	return counts
+	return counts, min(next-runtime.GOMAXPROCS(0), *sequences)
 }
 
 // tempRoot is a folder in memory where the system has one.

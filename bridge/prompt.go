@@ -168,6 +168,12 @@ func (s scene) last() *transcript.Position {
 	return nil
 }
 
+// tooLate reports whether the session moved on since its last compaction.
+func (s scene) tooLate() bool {
+	last := s.last()
+	return last != nil && turnsAfter(s.tail, last.Offset) > tooManyTurns
+}
+
 // bid is the decision to print a for the first time.
 func (s scene) bid(a *Attempt, proof *transcript.Position) bid {
 	return bid{a: a, to: Claimed1, all: s.attempts, proof: proof, size: s.size}
@@ -200,11 +206,10 @@ func (b *Bridge) dueUnproved(ctx context.Context, e hooks.Event, a *Attempt, s s
 
 // deliver claims a pending attempt, unless it comes too late.
 func (b *Bridge) deliver(ctx context.Context, e hooks.Event, a *Attempt, s scene, out Sink) (Outcome, verdict) {
-	boundary, proved := s.given[a.Number]
-	if !proved {
+	if _, proved := s.given[a.Number]; !proved {
 		return b.claim(ctx, e, s.bid(a, nil), out)
 	}
-	if turnsAfter(s.tail, boundary.Offset) <= tooManyTurns {
+	if !s.tooLate() {
 		return b.claim(ctx, e, s.bid(a, s.last()), out)
 	}
 	o, v := b.conclude(a, TooLate, DidTooLate, "more than two turns went by without it")
@@ -220,7 +225,7 @@ func (b *Bridge) rescueOf(ctx context.Context, e hooks.Event, begun *Attempt, s 
 	var proof *transcript.Position
 	if boundary, proved := s.given[begun.Number]; proved {
 		proof = &boundary.Position
-		if turnsAfter(s.tail, boundary.Offset) > tooManyTurns {
+		if s.tooLate() {
 			return Outcome{Decision: DidTooLate, Reason: "more than two turns went by without it"}, settled
 		}
 	}
@@ -281,7 +286,7 @@ func (b *Bridge) confirm(ctx context.Context, e hooks.Event, a *Attempt, s scene
 	if held, err := transcript.Holds(s.path, a.ID(), boundary.Offset, math.MaxInt64); held || err != nil {
 		return Outcome{Decision: DidWait, ID: a.ID(), Reason: "printed; it stands in the transcript, but not in a form that is known"}, settled
 	}
-	if turnsAfter(s.tail, boundary.Offset) > tooManyTurns {
+	if s.tooLate() {
 		return b.conclude(a, TooLate, DidTooLate, "it was lost, and more than two turns went by without it")
 	}
 	d := s.bid(a, s.last())
