@@ -315,14 +315,7 @@ func (b *Bridge) noteClaim(a *Attempt, to State, c Claim) error {
 	if err != nil {
 		return err
 	}
-	if err := b.disk.replace(noteFile(a, to), append(data, '\n')); err != nil {
-		return err
-	}
-	if a.noted == nil {
-		a.noted = map[State]Claim{}
-	}
-	a.noted[to] = c
-	return nil
+	return b.disk.replace(noteFile(a, to), append(data, '\n'))
 }
 
 func noteFile(a *Attempt, claimed State) string {

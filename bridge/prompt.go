@@ -110,14 +110,10 @@ func (b *Bridge) settle(ctx context.Context, e hooks.Event, attempts []*Attempt,
 		case !a.State.claimed() && raced(a, attempts):
 			return b.drop(a)
 		case a.State == Armed || a.State == Prepared:
-			due, err := proved, error(nil)
-			if !proved {
-				due, err = b.dueUnproved(ctx, e, a, s)
-			}
-			if err != nil {
+			switch due, err := b.isDue(ctx, e, a, s); {
+			case err != nil:
 				return failed("the transcript couldn't be read", err), settled
-			}
-			if !due {
+			case !due:
 				waiting = Outcome{Decision: DidNothing, ID: a.ID(), Reason: "prepared; no compaction followed"}
 				continue
 			}
@@ -194,10 +190,13 @@ func (b *Bridge) scene(ctx context.Context, e hooks.Event, attempts []*Attempt) 
 	return s, nil
 }
 
-// dueUnproved reports whether an attempt is to be delivered though no boundary
-// of its own is on disk: its compaction was reported, or it is a rescue, which
-// is only begun on evidence. Of two rescues that raced one is enough.
-func (b *Bridge) dueUnproved(ctx context.Context, e hooks.Event, a *Attempt, s scene) (bool, error) {
+// isDue reports whether an attempt is to be delivered: a boundary of its own is on
+// disk, or its compaction was reported, or it is a rescue, which is only begun on
+// evidence. Of two rescues that raced one is enough.
+func (b *Bridge) isDue(ctx context.Context, e hooks.Event, a *Attempt, s scene) (bool, error) {
+	if _, proved := s.given[a.Number]; proved {
+		return true, nil
+	}
 	if a.Begin.Mechanism != ByRescue && a.State != Armed {
 		return false, nil
 	}

@@ -68,8 +68,8 @@ func lockWatch(home state.Home) (unlock func(), err error) {
 }
 
 // Watching tells the process and the version of the watcher that is at work on
-// this state; running is false where there is none. The number is
-// "" for the moment in which it hasn't said it yet.
+// this state; running is false where there is none. The number is "" for the
+// moment in which it hasn't said it yet.
 func Watching(home state.Home) (pid int, number string, running bool) {
 	path := filepath.Join(folder(home), watchLock)
 	if _, err := os.Stat(path); err != nil {
@@ -78,7 +78,6 @@ func Watching(home state.Home) (pid int, number string, running bool) {
 	unlock, err := lockFile(home, watchLock)
 	if err == nil {
 		unlock()
-		return 0, "", false
 	}
 	if !errors.Is(err, errLocked) {
 		return 0, "", false

@@ -48,15 +48,22 @@ func (c *claude) daysAgo(t *testing.T, session string, days int) {
 	}
 }
 
+// compactedUndelivered is a session whose compaction nothing was delivered for: the
+// hooks that deliver weren't there then, and are now again after back.
+func (c *claude) compactedUndelivered(t *testing.T) (session string, back func()) {
+	t.Helper()
+	hooks := readSettings(t, c.home)
+	c.without(t, "SessionStart", "UserPromptSubmit", "PostCompact")
+	return c.compacted(t), func() { hooks.write(t, c.home) }
+}
+
 // A session compacted and left gets its directive whenever it is taken up again,
 // and is told how old that is.
 func TestClaudeSessionLeftForThirtyDaysGetsItsDirective(t *testing.T) {
 	eachClaude(t, func(t *testing.T, version string) {
 		c := installedClaude(t, version)
-		hooks := readSettings(t, c.home)
-		c.without(t, "SessionStart", "UserPromptSubmit", "PostCompact")
-		session := c.compacted(t)
-		hooks.write(t, c.home)
+		session, back := c.compactedUndelivered(t)
+		back()
 		c.daysAgo(t, session, 30)
 		c.reseat(t, "gc", "--home", c.State)
 		before := len(c.turns(session))
@@ -75,11 +82,9 @@ func TestClaudeSessionLeftForThirtyDaysGetsItsDirective(t *testing.T) {
 func TestClaudeSessionThatMovedOnIsTooLate(t *testing.T) {
 	eachClaude(t, func(t *testing.T, version string) {
 		c := installedClaude(t, version)
-		hooks := readSettings(t, c.home)
-		c.without(t, "SessionStart", "UserPromptSubmit", "PostCompact")
-		session := c.compacted(t)
+		session, back := c.compactedUndelivered(t)
 		c.again(t, session, "Without it, one.", "Without it, two.", "Without it, three.")
-		hooks.write(t, c.home)
+		back()
 		c.again(t, session, "Go on, please.", "And on.")
 		c.none(t, 0)
 		got := c.compactions(t, session)

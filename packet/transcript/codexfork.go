@@ -139,7 +139,11 @@ func rolloutBelow(dir, suffix string, depth int, left *int) string {
 		if *left--; *left < 0 {
 			return ""
 		}
-		if p := rolloutBelow(filepath.Join(dir, names[i]), suffix, depth-1, left); p != "" {
+		sub := filepath.Join(dir, names[i])
+		if info, err := os.Lstat(sub); err != nil || !info.IsDir() {
+			continue
+		}
+		if p := rolloutBelow(sub, suffix, depth-1, left); p != "" {
 			return p
 		}
 	}

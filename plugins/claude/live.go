@@ -184,7 +184,7 @@ func (w *work) enter(ctx context.Context, p *pane.Pane) (sent, *plugins.Result) 
 		return sent{}, &result
 	}
 	deadline := w.now().Add(settle)
-	var before pane.View
+	var echo string
 	for {
 		view, err := p.Steady(ctx)
 		if err != nil {
@@ -193,7 +193,7 @@ func (w *work) enter(ctx context.Context, p *pane.Pane) (sent, *plugins.Result) 
 			return sent{}, &result
 		}
 		if box := readPrompt(view); !view.InMode && box.found && showsTyped(box.text, w.line) {
-			before = view
+			echo = echoPlace(view)
 			break
 		}
 		if !w.now().Before(deadline) || ctx.Err() != nil {
@@ -204,7 +204,7 @@ func (w *work) enter(ctx context.Context, p *pane.Pane) (sent, *plugins.Result) 
 		}
 		pause(ctx, poll/3)
 	}
-	entered := sent{at: w.now(), echo: echoPlace(before)}
+	entered := sent{at: w.now(), echo: echo}
 	if err := p.Enter(ctx); err != nil {
 		result := refused(plugins.Unknown, plugins.ReasonPaneGone, fmt.Sprintf("pressing Enter: %v", err))
 		result.Sent = true
